@@ -1,0 +1,1 @@
+"""echomq: a job queue for Python on Valkey."""

@@ -1,0 +1,1 @@
+"""RESP: one connection as a state machine, without a socket."""

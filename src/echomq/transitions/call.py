@@ -1,0 +1,89 @@
+"""A transition and a call of it, as plain values.
+
+A `Transition` declares the names of its keys and arguments once: the Lua lines that bind them are generated from it
+(`_bodies`), and the model reads them by the same names. A `Call` is one use of a transition: keys, arguments and the
+function that turns the reply into an answer. Neither does I/O: the drivers carry a Call, the model interprets it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from echomq.errors import (
+    EchoMQError,
+    KindRefused,
+    Loading,
+    NoPermission,
+    ReadOnly,
+    ServerError,
+    ServerFull,
+    UnexpectedReply,
+    WrongType,
+)
+from echomq.resp.reply import ErrorReply, Reply
+
+__all__ = ["Arg", "Call", "Transition", "refused"]
+
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+# What may stand among the arguments of a command. Whole numbers travel as decimal text.
+Arg = bytes | int
+
+_BY_WORD: dict[str, type[ServerError]] = {
+    "EMQKIND": KindRefused,
+    "WRONGTYPE": WrongType,
+    "OOM": ServerFull,
+    "READONLY": ReadOnly,
+    "LOADING": Loading,
+    "NOPERM": NoPermission,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """One atomic step on the server: its name and the names of what it is given.
+
+    `name` is the name of the handle's file and of the Lua body beside it. `keys` and `args` are bound in the body as
+    `<name>_key` and `<name>`. When `more_keys` or `more_args` is given, any number of further keys, or further groups
+    of arguments, follow; the body finds them from `more_keys_at` / `more_args_at` on. `repeatable` says whether sending
+    the same call twice leaves the same state and the same meaning as sending it once. `section` is the place in the
+    protocol, or "ours".
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    args: tuple[str, ...]
+    more_keys: str | None = None
+    more_args: tuple[str, ...] = ()
+    repeatable: bool
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Answer_co]):
+    """One use of a transition. `decode` turns the server's reply into an answer, or raises an `EchoMQError`.
+
+    `subject` is the job or queue it is for, as text for messages.
+    """
+
+    transition: Transition
+    keys: Sequence[bytes]
+    args: Sequence[Arg]
+    decode: Callable[[Reply], Answer_co]
+    subject: object
+
+    @property
+    def about(self) -> str:
+        """The transition and what it is for, as words for a message: ``claim of mail``."""
+        return f"{self.transition.name} of {self.subject}"
+
+
+def refused(transition: Transition, subject: object, reply: Reply) -> EchoMQError:
+    """Return the exception for a reply that is no answer: an error reply, or one the transition cannot have.
+
+    The error is mapped by its first word only (protocol 4.0).
+    """
+    about = f"{transition.name} of {subject}"
+    if isinstance(reply, ErrorReply):
+        return _BY_WORD.get(reply.word, ServerError)(reply.text, about=about)
+    return UnexpectedReply(about, reply)
