@@ -1,8 +1,8 @@
 """The key grammar: one function per kind of key (protocol 2).
 
 All keys of a queue begin with its base, ``emq:{<queue>}:``. The braces are a hash tag, so every key of a queue lies in
-one cluster slot. Names are checked here, at the edge, before anything is sent: the server does not check them, and a brace
-or a NUL byte in a queue name would break slotting.
+one cluster slot. Names are checked here, at the edge, before anything is sent: the server does not check them, and a
+brace or a NUL byte in a queue name would break slotting.
 """
 
 import re
