@@ -1,0 +1,49 @@
+"""Checks of arguments that several handles share. What fails here was never sent."""
+
+from echomq.errors import InvalidOption, InvalidPayload, InvalidToken
+from echomq.records import Token
+
+__all__ = ["BATCH_MAX", "LEASE_MS_MAX", "check_bytes", "check_due", "check_number", "check_token"]
+
+BATCH_MAX = 1000
+"""The most jobs, ids or lines that one call may name or ask for: the bound of every script's loop."""
+
+MS_MAX = 2**53 - 1
+"""The largest instant or duration, in ms: the scripts' numbers are doubles, exact up to here."""
+
+LEASE_MS_MAX = 7 * 24 * 3600 * 1000
+"""The longest lease: a week, in ms. A crashed worker's job is not seen again before its lease ends."""
+
+
+def check_bytes(what: str, value: bytes) -> bytes:
+    """Return the value if it is bytes, or raise `InvalidPayload`."""
+    if not isinstance(value, bytes):
+        raise InvalidPayload(what, value)
+    return value
+
+
+def check_number(name: str, value: int, *, least: int = 0, most: int = MS_MAX) -> int:
+    """Return a whole number within its range, or raise `InvalidOption`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InvalidOption(name, value, f"a whole number from {least} to {most}")
+    return value
+
+
+def check_token(token: Token) -> Token:
+    """Return the token, or raise `InvalidToken` for what no claim can have given."""
+    if not isinstance(token, int) or isinstance(token, bool) or not 1 <= token <= MS_MAX:
+        raise InvalidToken(token)
+    return token
+
+
+def check_due(*, delay_ms: int | None, at_ms: int | None) -> tuple[bytes, int]:
+    """Return the mode and value of a due instant: exactly one of a delay and an absolute Unix ms, both >= 0.
+
+    Raises `InvalidOption`. An instant in the past is due at once.
+    """
+    if (delay_ms is None) == (at_ms is None):
+        raise InvalidOption("delay_ms and at_ms", (delay_ms, at_ms), "exactly one of the two")
+    if delay_ms is not None:
+        return b"in", check_number("delay_ms", delay_ms)
+    assert at_ms is not None
+    return b"at", check_number("at_ms", at_ms)

@@ -1,0 +1,49 @@
+"""enqueue: admit one job that is ready to run (protocol 4.1)."""
+
+from functools import partial
+
+from echomq.ids import JobId
+from echomq.keys import QueueKeys
+from echomq.records import Duplicate, Enqueued
+from echomq.resp.reply import Reply
+from echomq.transitions.call import Call, Transition, refused
+from echomq.transitions.checks import check_bytes, check_number
+
+__all__ = ["TRANSITION", "enqueue"]
+
+TRANSITION = Transition(
+    name="enqueue",
+    keys=("job", "pending"),
+    args=("id", "payload", "max_attempts"),
+    repeatable=True,
+    section="4.1",
+)
+
+
+def enqueue(
+    keys: QueueKeys, job: JobId, payload: bytes, *, max_attempts: int | None = None
+) -> Call[Enqueued | Duplicate]:
+    """Admit a job: gate its kind, refuse a duplicate, write its row, insert it into pending. All four or none.
+
+    `Duplicate` is a success for whoever repeats a call: a job of this id exists, and nothing changed. `max_attempts` is
+    a cap of the job's own (our field); None leaves it to the worker. Safe to repeat until the job has completed: its row
+    is the memory.
+    """
+    args = (job, check_bytes("payload", payload))
+    if max_attempts is not None:
+        return Call(
+            TRANSITION,
+            (keys.job(job), keys.pending),
+            (*args, check_number("max_attempts", max_attempts, least=1)),
+            partial(_answer, job),
+            job,
+        )
+    return Call(TRANSITION, (keys.job(job), keys.pending), args, partial(_answer, job), job)
+
+
+def _answer(job: JobId, reply: Reply) -> Enqueued | Duplicate:
+    if reply == 1:
+        return Enqueued(job)
+    if reply == 0:
+        return Duplicate(job)
+    raise refused(TRANSITION, job, reply)
