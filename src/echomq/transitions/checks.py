@@ -29,11 +29,11 @@ def check_number(name: str, value: int, *, least: int = 0, most: int = MS_MAX) -
     return value
 
 
-def check_token(token: Token) -> Token:
+def check_token(token: int) -> Token:
     """Return the token, or raise `InvalidToken` for what no claim can have given."""
     if not isinstance(token, int) or isinstance(token, bool) or not 1 <= token <= MS_MAX:
         raise InvalidToken(token)
-    return token
+    return Token(token)
 
 
 def check_due(*, delay_ms: int | None, at_ms: int | None) -> tuple[bytes, int]:

@@ -25,9 +25,9 @@ def enqueue(
 ) -> Call[Enqueued | Duplicate]:
     """Admit a job: gate its kind, refuse a duplicate, write its row, insert it into pending. All four or none.
 
-    `Duplicate` is a success for whoever repeats a call: a job of this id exists, and nothing changed. `max_attempts` is
-    a cap of the job's own (our field); None leaves it to the worker. Safe to repeat until the job has completed: its row
-    is the memory.
+    `Duplicate` is a success for whoever repeats a call: a job of this id exists, and nothing changed. `max_attempts`
+    is a cap of the job's own (our field); None leaves it to the worker. Safe to repeat until the job has completed:
+    its row is the memory.
     """
     args = (job, check_bytes("payload", payload))
     if max_attempts is not None:
