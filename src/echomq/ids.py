@@ -177,6 +177,10 @@ class Minter:
         """The node number, 0..1023."""
         return self._node_bits >> _SEQUENCE_BITS
 
+    def ahead_ms(self, now_ms: int) -> int:
+        """Return the later of `now_ms` and the instant of the last id, in Unix ms: ids may run ahead of the clock."""
+        return max(now_ms, (self._cell >> _SEQUENCE_BITS) + EPOCH_MS)
+
     def assign(self, node: int, *, after_ms: int, mark_ms: int) -> None:
         """Take a node number for the instants after `after_ms` up to and including `mark_ms`, both Unix ms.
 

@@ -1,0 +1,69 @@
+# Two commands do everything on a machine that has Python 3.11 or newer and make:
+#
+#   make demo    sets up, then runs the main job: thousands of real files, two workers, one of them killed
+#   make test    sets up, then formats-checks, lints, type-checks, builds the wheel and runs every test against it
+#
+# and for whoever works on echomq:
+#
+#   make soak    the state machine and the demo's kill, for minutes
+#   make bench   every benchmark, as ratios within one run
+#   make tables  rewrites docs/lifecycle.md, docs/keys.md and the blocking face
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find src -type f -not -name '*.pyc')
+CODE := src tests tools bench
+
+.PHONY: demo test check types unit soak bench tables clean
+
+demo: $(VENV)/installed
+	$(BIN)/echomq demo
+
+test: check types unit
+
+check: $(VENV)/tools
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/python tools/blocking.py --check
+	$(BIN)/python tools/tables.py --check
+
+types: $(VENV)/installed
+	$(BIN)/mypy src tests tools
+
+unit: $(VENV)/installed
+	$(BIN)/pytest -n 2 --script-flush-hz=50
+
+soak: $(VENV)/installed
+	$(BIN)/pytest tests/stateful --hypothesis-profile=soak -p no:randomly
+	$(BIN)/python tools/soak_demo.py --times 20
+
+bench: $(VENV)/installed
+	$(BIN)/pip install --quiet --requirement bench/requirements.txt
+	for file in bench/*.py; do $(BIN)/python $$file || exit 1; done
+
+tables: $(VENV)/tools
+	$(BIN)/python tools/blocking.py
+	$(BIN)/python tools/tables.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# The environment: tools first, then the wheel, built anew whenever a source file is newer.
+$(VENV)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "echomq needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/tools: $(VENV)/python pyproject.toml
+	$(BIN)/pip install --quiet --group dev
+	@touch $@
+
+$(VENV)/installed: $(VENV)/tools $(SOURCES) pyproject.toml README.md
+	rm -rf build/wheel && mkdir -p build
+	$(BIN)/python -m build --wheel --no-isolation --outdir build/wheel > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
+	$(BIN)/pip install --quiet --force-reinstall --no-deps build/wheel/*.whl
+	$(BIN)/pip install --quiet "$$(ls build/wheel/*.whl)[all]"
+	@touch $@
