@@ -5,6 +5,7 @@
 """
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def blocking(text: str) -> str:
         text = text.replace(word, other)
     for name, other in NAMES.items():
         text = re.sub(rf"\b{name}\b", other, text)
-    return text
+    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "src/echomq/blocking.py", "-"]
+    return subprocess.run(ruff, input=text, capture_output=True, text=True, check=True, cwd=ROOT.parent.parent).stdout
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 A process leases its node number from the server at its first mint (weakness W1 of the protocol: two processes that
 share a number mint the same ids). The lease says: ids of this number, for instants up to the *mark*, are yours alone.
-The next holder of the number starts above the last holder's mark. Nothing depends on a clock being right: a host that is
+The next holder starts above the last one's mark. Nothing depends on a clock being right: a host that is
 five minutes ahead has a mark that is five minutes ahead.
 
 The lease is renewed by whoever mints, when half of it has passed, so an idle process holds no number for longer than

@@ -1,0 +1,44 @@
+"""Where the server is: the address given, or that of the embedded server, which is started or joined on first use."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from echomq.embedded import EmbeddedServer, acquire, default_home
+
+__all__ = ["ServerAddress"]
+
+
+class ServerAddress:
+    """An address that may have to be made first. Safe to use from several threads."""
+
+    def __init__(self, url: str | None, *, home: Path | None, environ: Mapping[str, str]) -> None:
+        self._url = url
+        self._home = home
+        self._environ = environ
+        self._embedded: EmbeddedServer | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether this program uses the embedded server."""
+        return self._url is None
+
+    def resolve(self) -> str:
+        """Return the URL; start or join the embedded server first when no address was given. May block for seconds.
+
+        Raises `EmbeddedUnavailable` or `EmbeddedFailed`.
+        """
+        if self._url is not None:
+            return self._url
+        with self._lock:
+            if self._embedded is None:
+                self._embedded = acquire(self._home or default_home(self._environ))
+            return self._embedded.url
+
+    def close(self) -> None:
+        """Leave the embedded server, which stops when nobody uses it any more. Safe to repeat."""
+        with self._lock:
+            embedded, self._embedded = self._embedded, None
+        if embedded is not None:
+            embedded.close()
