@@ -120,12 +120,12 @@ class InvalidOption(BadInput):
 
 
 class NodeLeaseLapsed(EchoMQError):
-    """A minter whose node lease ended was asked for an id. Lease the node again (`await app.mint()` does it)."""
+    """A minter whose node lease ended was asked for an id. Lease the node again (`Jobs.mint` does it)."""
 
     def __init__(self) -> None:
         super().__init__(
             "this minter holds no node number at the moment, so the id it would mint could collide: lease the node"
-            " again first, as `EchoMQ.mint()` does by itself"
+            " again first, as `Jobs.mint` does by itself"
         )
 
 

@@ -125,7 +125,9 @@ class Runner(Protocol):
 class Jobs:
     """The jobs of one queue.
 
-    Made by `EchoMQ.jobs`. Ids may be given as `JobId` or as text; text is checked first. Payloads, results, progress
+    Made by `EchoMQ.jobs`.
+
+    Ids may be given as `JobId` or as text; text is checked first. Payloads, results, progress
     and log lines are bytes of at most `payload_bytes_max`. Every method can raise `ConnectionFailed` (nothing was
     sent), `Unknown` (sent, but the link was lost: the exception says whether repeating is safe) and `ServerError` (the
     server refused the transition as a whole).
