@@ -1,7 +1,7 @@
 """Writes docs/lifecycle.md from states.py and docs/keys.md from keys.py; `--check` exits with 1 when one is stale.
 
-Whatever the code says about states, moves and key names is printed from the code. What a key holds, who writes it and when
-it expires stands in the table below, and a key of the grammar that the table leaves out is an error.
+Whatever the code says of states, moves and key names is printed from the code. What a key holds, who writes it and when
+it expires stands in the tables below; a key of the grammar that they leave out is an error.
 """
 
 import sys
