@@ -1,0 +1,131 @@
+"""What an id stands for, and the moves that many transitions share (docs/wire.md, rules 2 to 5, 7, 8).
+
+Taking a job in hand reads its row and judges the kinds of everything that moving it may write. Only then does a body
+write.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from echomq.model.keyspace import Keyspace, WrongKind
+from echomq.model.lanes import Place, place_of
+from echomq.model.names import Names
+from echomq.model.values import Hash, ZSet
+from echomq.resp.reply import ErrorReply
+
+__all__ = [
+    "COMPANIONS",
+    "STALE",
+    "Job",
+    "NoJob",
+    "broken_row",
+    "delete_job",
+    "judge",
+    "leave_active",
+    "make_ready",
+    "take",
+]
+
+COMPANIONS: Final = (b"logs", b"lock", b"dependencies", b"processed", b"failed", b"unsuccessful")
+"""The keys beside a row that live and die with the job (docs/wire.md, rule 8)."""
+
+STALE: Final = "EMQSTALE the token is not that of a current holder"
+
+
+class NoJob(Enum):
+    """What an id in a set can be instead of a job."""
+
+    GHOST = "the row is absent, or lacks `attempts`"
+    BROKEN = "the row is a key of another kind than hash"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job in hand: its row, the names of its queue, and where it waits when it is ready."""
+
+    id: bytes
+    row: Hash
+    names: Names
+    place: Place
+
+    @property
+    def token(self) -> bytes:
+        """The current attempt's number, as the text that a holder has to show."""
+        return self.row.get(b"attempts") or b"0"
+
+    @property
+    def state(self) -> bytes:
+        """The state that the row says."""
+        return self.row.get(b"state") or b""
+
+    @property
+    def group(self) -> bytes | None:
+        """The job's group, None for the flat set."""
+        return self.row.get(b"group")
+
+    @property
+    def spent(self) -> int:
+        """How many attempts count against a cap (docs/wire.md, rule 5)."""
+        return self.row.number(b"attempts") - self.row.number(b"unspent")
+
+    def cap(self, otherwise: int | None) -> int | None:
+        """Return the job's own cap on attempts, or the caller's."""
+        own = self.row.get(b"max_attempts")
+        return otherwise if own is None else self.row.number(b"max_attempts")
+
+    def shown(self, token: bytes) -> bool:
+        """Whether this is the current attempt's token (docs/wire.md, rule 4). 0 is no attempt: nobody has claimed."""
+        return token == self.token and token != b"0"
+
+
+def take(space: Keyspace, names: Names, job: bytes) -> Job | None:
+    """Take a job in hand; None when there is none (rule 2). Raises `WrongKind` for a broken row (rule 3)."""
+    row = space.hash(names.row(job))
+    if b"attempts" not in row:
+        return None
+    for counted in (b"attempts", b"unspent", b"max_attempts"):
+        row.number(counted)  # judged here: a count that is no number must not fail in the middle of the writes
+    return Job(job, row, names, place_of(space, names, row.get(b"group")))
+
+
+def judge(space: Keyspace, names: Names, job: bytes) -> Job | NoJob:
+    """Take a job in hand for a bulk transition, which a broken row must not stop (rule 3)."""
+    if is_broken(space, names, job):
+        return NoJob.BROKEN
+    return take(space, names, job) or NoJob.GHOST
+
+
+def is_broken(space: Keyspace, names: Names, job: bytes) -> bool:
+    """Whether the key of the row holds something that is no hash."""
+    try:
+        space.hash(names.row(job))
+    except WrongKind:
+        return True
+    return False
+
+
+def broken_row(job: bytes) -> ErrorReply:
+    """Return the refusal of a transition that met a broken row."""
+    return ErrorReply(f"WRONGTYPE the row of {job.decode('utf-8', 'replace')} is not a hash")
+
+
+def leave_active(active: ZSet, job: Job) -> None:
+    """Step `L(id, g)`: take a job out of flight, or out of its ready set when its lease lapsed (protocol 0)."""
+    if active.remove(job.id):
+        job.place.lease_ended()
+    else:
+        job.place.take_out(job.id)
+
+
+def make_ready(job: Job) -> None:
+    """Put a job where it waits to be served (rule 7: W8)."""
+    job.place.put(job.id)
+    job.row.set(b"state", b"pending")
+
+
+def delete_job(space: Keyspace, names: Names, job: bytes) -> None:
+    """Delete a row, of whatever kind, and all that belongs to it (rule 8: W39)."""
+    space.delete(names.row(job))
+    for what in COMPANIONS:
+        space.delete(names.beside_row(job, what))

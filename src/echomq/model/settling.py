@@ -1,0 +1,229 @@
+"""Endings and renewals by the holder of an attempt (protocol 4.6, 4.7, 4.8, 4.12; docs/wire.md).
+
+All of them are fenced: the token must be the current one, and the job must still be the holder's to decide about (rule
+4: W5, W9, W10). A late ending after a lapse counts as long as nobody has claimed the job again.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from echomq.model.admission import due_at, is_job_id
+from echomq.model.flows import Parent, parent_of
+from echomq.model.given import Bodies, Given
+from echomq.model.jobs import STALE, Job, NoJob, delete_job, is_broken, judge, leave_active, make_ready, take
+from echomq.model.keyspace import Keyspace
+from echomq.model.names import Names
+from echomq.model.values import Hash, ZSet
+from echomq.resp.reply import ErrorReply, Reply
+
+__all__ = ["BODIES", "Death"]
+
+
+def may_settle(active: ZSet, job: Job, token: bytes) -> bool:
+    """Rule 4: the token is right, and the job is leased or back in its ready set since."""
+    return job.shown(token) and (job.id in active or job.place.holds(job.id))
+
+
+# --- complete -------------------------------------------------------------------------------------------------------
+
+
+def complete(space: Keyspace, given: Given) -> Reply:
+    """Retire a job. 1, 0 when it is gone, or EMQSTALE."""
+    job = take(space, Names(given.args["B"]), given.args["id"])
+    if job is None:
+        return 0
+    active = space.zset(given.keys["active"])
+    if not may_settle(active, job, given.args["token"]):
+        return ErrorReply(STALE)
+    _retire(_Retirement.of(space, active, job), given.number("result_ttl_ms"), given.args["result"])
+    return 1
+
+
+def complete_many(space: Keyspace, given: Given) -> Reply:
+    """Retire jobs, each on its own: for each in order `completed`, `gone`, `stale` or `broken`."""
+    names, active = Names(given.keys["base"]), space.zset(given.keys["active"])
+    in_hand: dict[bytes, _Retirement] = {}
+    for job, _token, _ttl, _result in given.more_args:
+        found = judge(space, names, job)
+        if isinstance(found, Job) and job not in in_hand:
+            in_hand[job] = _Retirement.of(space, active, found)
+    return [
+        _complete_one(space, names, in_hand.get(job), job, token, int(ttl or b"0"), result)
+        for job, token, ttl, result in given.more_args
+    ]
+
+
+def _complete_one(
+    space: Keyspace, names: Names, in_hand: "_Retirement | None", job: bytes, token: bytes, ttl_ms: int, result: bytes
+) -> bytes:
+    if is_broken(space, names, job):
+        return b"broken"
+    if in_hand is None or b"attempts" not in in_hand.job.row:
+        return b"gone"
+    if not may_settle(in_hand.active, in_hand.job, token):
+        return b"stale"
+    _retire(in_hand, ttl_ms, result)
+    return b"completed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Retirement:
+    """All that retiring one job writes, in hand."""
+
+    space: Keyspace
+    active: ZSet
+    job: Job
+    parent: Parent | None
+    kept_result: Hash
+    completed: Hash
+
+    @classmethod
+    def of(cls, space: Keyspace, active: ZSet, job: Job) -> "_Retirement":
+        completed = space.hash(job.names.of(b"metrics:completed"))
+        completed.number(b"count")
+        kept = space.hash(job.names.beside_row(job.id, b"result"))
+        return cls(space, active, job, parent_of(space, job), kept, completed)
+
+
+def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
+    """Take the job out of flight, tell its parent, delete it, count it, and keep the result if that was asked for."""
+    job = the.job
+    attempts = job.token
+    leave_active(the.active, job)
+    if the.parent is not None:
+        the.parent.completed(job, result or job.id)
+    delete_job(the.space, job.names, job.id)
+    the.completed.add(b"count", 1)
+    if result_ttl_ms > 0:
+        the.kept_result.set(b"result", result)
+        the.kept_result.set(b"attempts", attempts)
+        the.kept_result.set(b"completed_at", the.space.now_ms)
+        the.kept_result.expire_in(result_ttl_ms)
+
+
+# --- retry ----------------------------------------------------------------------------------------------------------
+
+
+def retry(space: Keyspace, given: Given) -> Reply:
+    """End an attempt with an error: `scheduled` for another one, or `dead` when none is left; or EMQSTALE."""
+    job = take(space, Names(given.args["B"]), given.args["id"])
+    if job is None:
+        return ErrorReply("EMQSTALE job gone")
+    active, waiting = space.zset(given.keys["active"]), space.zset(given.keys["schedule"])
+    if not may_settle(active, job, given.args["token"]):
+        return ErrorReply(STALE)
+    death, error, most = Death.of(space, job), given.args["error"], given.number("max_attempts")
+    cap = job.cap(most)
+    leave_active(active, job)
+    if most == 0 or (cap is not None and job.spent >= cap):
+        death.come(error)
+        return b"dead"
+    job.row.set(b"last_error", error)
+    job.row.set(b"state", b"scheduled")
+    waiting.add(job.id, space.now_ms + given.number("delay_ms"))
+    return b"scheduled"
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """All that the death of one job writes, in hand: the end of a job without attempts left, by retry or by reap."""
+
+    now_ms: int
+    job: Job
+    parent: Parent | None
+    dead: ZSet
+    failed: Hash
+
+    @classmethod
+    def of(cls, space: Keyspace, job: Job) -> "Death":
+        """Take it in hand. Raises `WrongKind`."""
+        failed = space.hash(job.names.of(b"metrics:failed"))
+        failed.number(b"count")
+        return cls(space.now_ms, job, parent_of(space, job), space.zset(job.names.of(b"dead")), failed)
+
+    def come(self, error: bytes) -> None:
+        """Put the job, which is out of flight, to dead with its error; count it; tell its parent (rule 9: W14)."""
+        row = self.job.row
+        row.set(b"last_error", error)
+        row.set(b"state", b"dead")
+        row.set(b"died_at", self.now_ms)
+        self.dead.add(self.job.id, 0)
+        self.failed.add(b"count", 1)
+        if self.parent is not None:
+            self.parent.died(self.job, error, now_ms=self.now_ms)
+
+
+# --- release, delay -------------------------------------------------------------------------------------------------
+
+
+def release(space: Keyspace, given: Given) -> Reply:
+    """Give a leased job back with the attempt not spent: [released], [stale] or [gone]."""
+    job = take(space, Names(given.keys["base"]), given.args["id"])
+    if job is None:
+        return [b"gone"]
+    active = space.zset(given.keys["active"])
+    if not job.shown(given.args["token"]) or job.id not in active:
+        return [b"stale"]
+    job.row.add(b"unspent", 1)
+    leave_active(active, job)
+    make_ready(job)
+    return [b"released"]
+
+
+def delay(space: Keyspace, given: Given) -> Reply:
+    """Postpone a job by its holder: 1, EMQSTALE (`job gone` when it is) or EMQKIND. Step L comes first (W6)."""
+    job_id = given.args["id"]
+    if not is_job_id(job_id):
+        return ErrorReply(f"EMQKIND {job_id.decode('utf-8', 'replace')} does not begin with JOB")
+    job = take(space, Names.from_row(given.keys["job"]), job_id)
+    if job is None:
+        return ErrorReply("EMQSTALE job gone")
+    active, waiting = space.zset(given.keys["active"]), space.zset(given.keys["schedule"])
+    if not may_settle(active, job, given.args["token"]):
+        return ErrorReply(STALE)
+    if given.args["unspent"] == b"1":
+        job.row.add(b"unspent", 1)
+    leave_active(active, job)
+    job.row.set(b"state", b"scheduled")
+    waiting.add(job.id, due_at(space, given))
+    return 1
+
+
+# --- extend ---------------------------------------------------------------------------------------------------------
+
+
+def extend(space: Keyspace, given: Given) -> Reply:
+    """Move a lease forward: 1, -1 when the job is gone, or EMQSTALE. What is not leased is not revived (W5)."""
+    active = space.zset(given.keys["active"])
+    job = take(space, Names.from_row(given.keys["job"]), given.args["id"])
+    if job is None:
+        return -1
+    if not job.shown(given.args["token"]) or job.id not in active:
+        return ErrorReply(STALE)
+    active.add(job.id, space.now_ms + given.number("lease_ms"))
+    return 1
+
+
+def extend_many(space: Keyspace, given: Given) -> Reply:
+    """Move leases forward, all to one deadline: the ids that could not be, whatever the reason."""
+    names, active = Names(given.args["B"]), space.zset(given.keys["active"])
+    until = space.now_ms + given.number("lease_ms")
+    not_extended = []
+    for job_id, token in given.more_args:
+        found = judge(space, names, job_id)
+        if isinstance(found, NoJob) or not found.shown(token) or job_id not in active:
+            not_extended.append(job_id)
+        else:
+            active.add(job_id, until)
+    return not_extended
+
+
+BODIES: Final[Bodies] = {
+    "complete": complete,
+    "complete_many": complete_many,
+    "retry": retry,
+    "release": release,
+    "delay": delay,
+    "extend": extend,
+    "extend_many": extend_many,
+}

@@ -1,0 +1,293 @@
+"""The five kinds of value that a queue uses, as views of one key each.
+
+A view is taken with `Keyspace.zset`, `.hash` and so on, which is where a key's kind is judged: taking every view a body
+is going to write, before the first write, is "look, then write" (docs/wire.md, rule 1). Reading a missing key gives
+nothing; the first write creates it; a collection that becomes empty is deleted, as on a server.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from echomq.model.keyspace import Keyspace
+
+__all__ = ["Hash", "List", "MemberSet", "NotANumber", "ScoreTable", "String", "ZSet"]
+
+
+class NotANumber(Exception):
+    """A text was to be counted up and is no whole number. A server says the same and changes nothing."""
+
+
+def number(text: bytes) -> int:
+    """Return the whole number that a decimal text stands for, or raise `NotANumber`."""
+    try:
+        return int(text)
+    except ValueError:
+        raise NotANumber(text) from None
+
+
+class ScoreTable:
+    """What a sorted set holds: each member once, in the order of (score, bytes)."""
+
+    __slots__ = ("order", "scores")
+
+    def __init__(self) -> None:
+        self.scores: dict[bytes, float] = {}
+        self.order: list[tuple[float, bytes]] = []
+
+    def put(self, member: bytes, score: float) -> None:
+        """Place a member, wherever it was before."""
+        self.drop(member)
+        self.scores[member] = score
+        insort(self.order, (score, member))
+
+    def drop(self, member: bytes) -> bool:
+        """Take a member out; say whether it was there."""
+        score = self.scores.pop(member, None)
+        if score is None:
+            return False
+        del self.order[bisect_left(self.order, (score, member))]
+        return True
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+class _View:
+    """One key of a keyspace."""
+
+    __slots__ = ("_key", "_space")
+
+    def __init__(self, space: "Keyspace", key: bytes) -> None:
+        self._space = space
+        self._key = key
+
+    def exists(self) -> bool:
+        """Whether the key is there at all."""
+        return self._space.exists(self._key)
+
+    def delete(self) -> bool:
+        """Delete the key; say whether it was there."""
+        return self._space.delete(self._key)
+
+    def expire_in(self, ttl_ms: int) -> None:
+        """Let the key vanish in so many ms (PEXPIRE)."""
+        self._space.expire_in(self._key, ttl_ms)
+
+
+class ZSet(_View):
+    """A sorted set. Scores are whole ms or 0, except where another speaker wrote something else."""
+
+    __slots__ = ()
+
+    def add(self, member: bytes, score: float) -> None:
+        """Put a member at a score, whether or not it is there (ZADD)."""
+        whole = int(score) if score == int(score) else score
+        self._space.for_writing(self._key, ScoreTable).put(member, whole)
+
+    def remove(self, member: bytes) -> bool:
+        """Take a member out; say whether it was there (ZREM)."""
+        table = self._table()
+        if table is None:
+            return False
+        removed = table.drop(member)
+        self._space.tidy(self._key)
+        return removed
+
+    def score(self, member: bytes) -> float | None:
+        """Return a member's score, None when it is not in the set (ZSCORE)."""
+        table = self._table()
+        return None if table is None else table.scores.get(member)
+
+    def __contains__(self, member: bytes) -> bool:
+        return self.score(member) is not None
+
+    def __len__(self) -> int:
+        table = self._table()
+        return 0 if table is None else len(table)
+
+    def pairs(self) -> tuple[tuple[bytes, float], ...]:
+        """Return all members with their scores, in set order."""
+        table = self._table()
+        return () if table is None else tuple((member, score) for score, member in table.order)
+
+    def heads(self, limit: int) -> tuple[bytes, ...]:
+        """Return the first members in set order, at most `limit`."""
+        table = self._table()
+        return () if table is None else tuple(member for _, member in table.order[: max(limit, 0)])
+
+    def up_to(self, score: float, limit: int) -> tuple[bytes, ...]:
+        """Return the members whose score is at most this, lowest first, at most `limit` (ZRANGEBYSCORE)."""
+        table = self._table()
+        return () if table is None else tuple(m for s, m in table.order[: max(limit, 0)] if s <= score)
+
+    def after(self, member: bytes, limit: int) -> tuple[bytes, ...]:
+        """Return the members of a set whose scores are all 0 from after `member` on; from the start when empty."""
+        table = self._table()
+        if table is None:
+            return ()
+        start = next((at for at, (_, m) in enumerate(table.order) if m > member), len(table)) if member else 0
+        return tuple(m for _, m in table.order[start : start + max(limit, 0)])
+
+    def _table(self) -> ScoreTable | None:
+        return self._space.for_reading(self._key, ScoreTable)
+
+
+class Hash(_View):
+    """A hash: fields and values, both bytes."""
+
+    __slots__ = ()
+
+    def get(self, field: bytes) -> bytes | None:
+        """Return a field's value, None without it (HGET)."""
+        return self._fields().get(field)
+
+    def number(self, field: bytes, default: int = 0) -> int:
+        """Return a field as a whole number, `default` without it."""
+        value = self.get(field)
+        return default if value is None else number(value)
+
+    def set(self, field: bytes, value: bytes | int) -> None:
+        """Write a field; numbers as decimal text (HSET). A TTL that the field had is gone."""
+        text = value if isinstance(value, bytes) else b"%d" % value
+        self._space.for_writing(self._key, dict)[field] = text
+        self._space.keep_field(self._key, field)
+
+    def set_new(self, field: bytes, value: bytes) -> bool:
+        """Write a field unless it is there; say whether it was written (HSETNX)."""
+        if self.get(field) is not None:
+            return False
+        self.set(field, value)
+        return True
+
+    def add(self, field: bytes, by: int) -> int:
+        """Count a field up and return what it is then (HINCRBY)."""
+        value = self.number(field) + by
+        self.set(field, value)
+        return value
+
+    def remove(self, *fields: bytes) -> None:
+        """Take fields out (HDEL)."""
+        held = self._space.for_reading(self._key, dict)
+        for field in fields:
+            if held is not None and held.pop(field, None) is not None:
+                self._space.keep_field(self._key, field)
+        self._space.tidy(self._key)
+
+    def pairs(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Return all fields and values, in the order they were written."""
+        return tuple(self._fields().items())
+
+    def expire_field_in(self, field: bytes, ttl_ms: int) -> None:
+        """Let one field vanish in so many ms (HPEXPIRE)."""
+        self._space.expire_field_in(self._key, field, ttl_ms)
+
+    def field_expires(self, field: bytes) -> bool:
+        """Whether the field will vanish by itself (HPTTL)."""
+        return self._space.field_expires(self._key, field)
+
+    def __contains__(self, field: bytes) -> bool:
+        return self.get(field) is not None
+
+    def __len__(self) -> int:
+        return len(self._fields())
+
+    def _fields(self) -> dict[bytes, bytes]:
+        return self._space.for_reading(self._key, dict) or {}
+
+
+class List(_View):
+    """A list of bytes."""
+
+    __slots__ = ()
+
+    def push(self, item: bytes) -> int:
+        """Append at the tail and return the length then (RPUSH)."""
+        items = self._space.for_writing(self._key, list)
+        items.append(item)
+        return len(items)
+
+    def push_head(self, item: bytes) -> None:
+        """Insert at the head (LPUSH)."""
+        self._space.for_writing(self._key, list).insert(0, item)
+
+    def keep_first(self, count: int) -> None:
+        """Cut the tail off behind `count` items (LTRIM)."""
+        del self._held()[count:]
+        self._space.tidy(self._key)
+
+    def keep_last(self, count: int) -> None:
+        """Cut the head off before the last `count` items (LTRIM)."""
+        held = self._held()
+        del held[: max(len(held) - count, 0)]
+        self._space.tidy(self._key)
+
+    def remove_all(self, item: bytes) -> None:
+        """Take out every item equal to this (LREM 0)."""
+        held = self._held()
+        held[:] = [other for other in held if other != item]
+        self._space.tidy(self._key)
+
+    def slice(self, start: int, count: int) -> tuple[bytes, ...]:
+        """Return at most `count` items from the position `start` on."""
+        return tuple(self._held()[start : start + count])
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(tuple(self._held()))
+
+    def __contains__(self, item: bytes) -> bool:
+        return item in self._held()
+
+    def __len__(self) -> int:
+        return len(self._held())
+
+    def _held(self) -> list[bytes]:
+        held = self._space.for_reading(self._key, list)
+        return [] if held is None else held
+
+
+class MemberSet(_View):
+    """An unordered set of bytes."""
+
+    __slots__ = ()
+
+    def add(self, member: bytes) -> None:
+        """Put a member in (SADD)."""
+        self._space.for_writing(self._key, set).add(member)
+
+    def remove(self, member: bytes) -> None:
+        """Take a member out (SREM)."""
+        held = self._space.for_reading(self._key, set)
+        if held is not None:
+            held.discard(member)
+        self._space.tidy(self._key)
+
+    def __contains__(self, member: bytes) -> bool:
+        return member in (self._space.for_reading(self._key, set) or ())
+
+
+class String(_View):
+    """One value of bytes."""
+
+    __slots__ = ()
+
+    def get(self) -> bytes | None:
+        """Return the bytes, None without the key (GET)."""
+        held = self._space.for_reading(self._key, bytearray)
+        return None if held is None else bytes(held)
+
+    def set(self, value: bytes | int) -> None:
+        """Write the value; numbers as decimal text (SET). A TTL that the key had is gone."""
+        self._space.delete(self._key)
+        self._store(value)
+
+    def add(self, by: int) -> int:
+        """Count the value up and return what it is then (INCRBY). The key's TTL stays."""
+        value = number(self.get() or b"0") + by
+        self._store(value)
+        return value
+
+    def _store(self, value: bytes | int) -> None:
+        text = value if isinstance(value, bytes) else b"%d" % value
+        self._space.for_writing(self._key, bytearray)[:] = text
