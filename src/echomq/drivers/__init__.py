@@ -1,0 +1,1 @@
+"""Sockets around `resp.connection`: `aio` for asyncio, `blocking` for plain threads."""
