@@ -1,0 +1,241 @@
+"""Holding a node number: decisions without a server, then many real processes against one (W1)."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from echomq.blocking_jobs import BlockingJobs
+from echomq.codec import PAYLOAD_BYTES_MAX
+from echomq.errors import NodeLeaseLapsed, NodesExhausted
+from echomq.ids import EPOCH_MS, JobId
+from echomq.model.keyspace import Keyspace
+from echomq.model.queue import Model
+from echomq.nodes import NodeHolder
+from echomq.records import NodeLeased, NodesTaken
+from tests.servers import RealServer, valkey_server
+
+LEASE_MS = 60_000
+
+
+class StoppedClock:
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+
+    def unix_ms(self) -> int:
+        return self.now_ms
+
+    def monotonic_ms(self) -> int:
+        return self.now_ms
+
+
+@pytest.fixture
+def clock() -> StoppedClock:
+    return StoppedClock(EPOCH_MS + 1_000_000)
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model(Keyspace())
+
+
+def lease(holder: NodeHolder, model: Model) -> None:
+    call = holder.call_due()
+    assert call is not None
+    holder.accept(model.run(call))
+
+
+def test_a_lease_is_due_before_the_first_mint_only(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock)
+    with pytest.raises(NodeLeaseLapsed):
+        holder.mint()
+    lease(holder, model)
+    assert holder.call_due() is None
+    assert holder.mint().node == holder.node == 0
+
+
+def test_two_holders_get_two_numbers(clock: StoppedClock, model: Model) -> None:
+    first, second = NodeHolder(clock=clock), NodeHolder(clock=clock)
+    lease(first, model)
+    lease(second, model)
+    assert {first.node, second.node} == {0, 1}
+
+
+def test_a_lease_is_renewed_after_half_of_it_and_keeps_its_number(clock: StoppedClock, model: Model) -> None:
+    holder, other = NodeHolder(clock=clock), NodeHolder(clock=clock)
+    lease(holder, model)
+    lease(other, model)
+    clock.now_ms += LEASE_MS // 2
+    lease(holder, model)
+    assert holder.node == 0
+    clock.now_ms += LEASE_MS // 2 - 1
+    assert holder.mint().node == 0
+
+
+def test_a_lapsed_number_is_taken_over_above_its_mark(clock: StoppedClock, model: Model) -> None:
+    holders = [NodeHolder(clock=clock) for _ in range(1024)]
+    for holder in holders:
+        lease(holder, model)
+    late = NodeHolder(clock=clock)
+    call = late.call_due()
+    assert call is not None
+    with pytest.raises(NodesExhausted) as refused:
+        late.accept(model.run(call))
+    assert 0 < refused.value.retry_after_ms <= LEASE_MS
+    mark_ms = clock.now_ms + LEASE_MS
+    model.keyspace.advance(LEASE_MS)
+    lease(late, model)
+    assert late.node == 0
+    assert late.mint().minted_at_ms == mark_ms + 1
+
+
+def test_a_holder_whose_number_was_taken_over_gets_another_or_the_same_above_every_mark(
+    clock: StoppedClock, model: Model
+) -> None:
+    first = NodeHolder(clock=clock)
+    lease(first, model)
+    before = first.mint()
+    clock.now_ms += 10 * LEASE_MS
+    model.keyspace.advance(10 * LEASE_MS)
+    with pytest.raises(NodeLeaseLapsed):
+        first.mint()
+    lease(first, model)
+    assert first.mint() > before
+
+
+def test_a_returned_number_is_free_at_once_and_its_mark_is_the_last_mint(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock)
+    lease(holder, model)
+    last = holder.mint()
+    call = holder.call_to_return()
+    assert call is not None
+    model.run(call)
+    entry = model.keyspace.dump()[b"{emq}:node_owners"]
+    assert str(last.minted_at_ms).encode() in repr(entry).encode()
+    assert holder.call_to_return() is None
+
+
+def test_ids_that_run_ahead_of_the_clock_are_leased_ahead_too(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock, lease_ms=10)
+    lease(holder, model)
+    minted: list[JobId] = []
+    while len(minted) < 4096 * 20:
+        if holder.call_due() is not None:
+            lease(holder, model)
+        minted.append(holder.mint())
+    assert minted == sorted(set(minted))
+    assert minted[-1].minted_at_ms > clock.now_ms + 10
+
+
+def test_a_number_given_by_hand_is_never_leased_or_returned(clock: StoppedClock) -> None:
+    holder = NodeHolder(node=7, clock=clock)
+    assert holder.call_due() is None
+    assert holder.mint().node == 7
+    assert holder.call_to_return() is None
+
+
+def test_exhaustion_says_when_to_try_again() -> None:
+    with pytest.raises(NodesExhausted, match="may lapse in 1234 ms"):
+        NodeHolder().accept(NodesTaken(1234))
+
+
+def test_a_node_leased_while_another_thread_did_too_replaces_it(clock: StoppedClock) -> None:
+    holder = NodeHolder(clock=clock)
+    holder.accept(NodeLeased(1, 0, clock.now_ms + LEASE_MS))
+    first = holder.mint()
+    holder.accept(NodeLeased(2, 0, clock.now_ms + LEASE_MS))
+    assert holder.mint() > first
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RealServer]:
+    with valkey_server() as started:
+        yield started
+
+
+MINT = """
+import sys
+from echomq import EchoMQ
+url, count, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+with EchoMQ(url) as app, open(path, "wb") as out:
+    jobs = app.blocking_jobs("mint")
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for _ in range(count):
+        out.write(jobs.mint())
+"""
+
+
+def test_forty_processes_mint_a_million_ids_without_one_collision(server: RealServer, tmp_path: Path) -> None:
+    processes, count = 40, 25_000
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", MINT, server.url, str(count), str(tmp_path / f"{n}.ids")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for n in range(processes)
+    ]
+    try:
+        for process in running:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+        for process in running:  # they all wait here, so that they mint at the same instant
+            assert process.stdin is not None
+            process.stdin.write(b"go\n")
+            process.stdin.flush()
+        for process in running:
+            process.communicate(timeout=120)
+            assert process.returncode == 0
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    ids: set[bytes] = set()
+    nodes: set[int] = set()
+    for n in range(processes):
+        raw = (tmp_path / f"{n}.ids").read_bytes()
+        minted = [raw[at : at + 14] for at in range(0, len(raw), 14)]
+        assert len(minted) == count
+        assert minted == sorted(minted)
+        nodes.add(JobId.parse(minted[0]).node)
+        ids.update(minted)
+    assert len(ids) == processes * count
+    assert len(nodes) == processes
+
+
+FORK = """
+import os, sys
+from echomq import EchoMQ
+with EchoMQ(sys.argv[1]) as app:
+    jobs = app.blocking_jobs("fork")
+    parent = [jobs.mint() for _ in range(100)]
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.write(write, b"".join(jobs.mint() for _ in range(100)))
+        os._exit(0)
+    parent += [jobs.mint() for _ in range(100)]
+    os.wait()
+    raw = os.read(read, 1400)
+    child = [raw[at:at + 14] for at in range(0, 1400, 14)]
+    assert len(set(parent) | set(child)) == 300, "a child minted its parent's ids"
+"""
+
+
+def test_a_forked_child_leases_a_number_of_its_own(server: RealServer) -> None:
+    done = subprocess.run([sys.executable, "-c", FORK, server.url], check=False, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_jobs_mints_over_the_model_as_over_a_server(model: Model) -> None:
+    class OverModel:
+        run = staticmethod(model.run)
+
+        @staticmethod
+        def run_all(calls: object) -> list[object]:
+            raise AssertionError(calls)
+
+    jobs = BlockingJobs("q", OverModel(), NodeHolder(), payload_bytes_max=PAYLOAD_BYTES_MAX)  # type: ignore[arg-type]  # a stand-in
+    assert jobs.mint() < jobs.mint()
