@@ -14,7 +14,7 @@ from typing import TextIO
 from echomq.embedded import binary
 from echomq.embedded.locks import FileLock
 from echomq.embedded.paths import Layout, socket_url
-from echomq.embedded.server import Server, bring_up, shut_down
+from echomq.embedded.server import Server, bring_up, relinked, shut_down
 from echomq.embedded.settings import Listen
 from echomq.embedded.signals import StopRequest, Wake
 from echomq.errors import EchoMQError, EmbeddedFailed, InvalidOption
@@ -110,9 +110,10 @@ def _run(
             case Wake.STOP:
                 return _stop(server, layout, say)
             case Wake.SERVER_GONE:
-                server.reap()
-                say("the server has ended by itself; its log says why")
-                return 1
+                if (again := relinked(server, layout)) is None:
+                    say("the server has ended by itself; its log says why")
+                    return 1
+                server = again
             case Wake.TIME:
                 continue
 

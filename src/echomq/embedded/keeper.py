@@ -28,7 +28,7 @@ from echomq.embedded import binary, logs
 from echomq.embedded.locks import FileLock
 from echomq.embedded.paths import Layout
 from echomq.embedded.probe import integer_of
-from echomq.embedded.server import Server, bring_up, shut_down
+from echomq.embedded.server import Server, bring_up, relinked, shut_down
 from echomq.embedded.settings import Listen
 from echomq.embedded.signals import StopRequest, Wake
 from echomq.errors import EchoMQError, EmbeddedUnavailable
@@ -66,9 +66,10 @@ class Keeper:
         while server is not None:
             match self._stop.wait(server.link, timeout_ms=self._linger_ms):
                 case Wake.SERVER_GONE:
-                    self._note("the server has gone")
-                    server.reap()
-                    server = self._restart()
+                    server = relinked(server, self._layout)
+                    if server is None:
+                        self._note("the server has gone")
+                        server = self._restart()
                 case Wake.STOP:
                     self._note("told to stop")
                     if self._stopped(server) is not None:
@@ -163,6 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.setsid()
     os.umask(0o077)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever the thread that started us had blocked
     return _keep(Layout.of_home(options.home), linger_ms=options.linger_ms)
 
 

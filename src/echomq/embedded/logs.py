@@ -4,8 +4,11 @@ import contextlib
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
-__all__ = ["LOG_BYTES_MAX", "diagnosis", "note", "rotate", "size_bytes", "tail"]
+from echomq.errors import EmbeddedFailed
+
+__all__ = ["LOG_BYTES_MAX", "diagnosis", "note", "opened", "rotate", "size_bytes", "tail"]
 
 LOG_BYTES_MAX = 1_000_000
 """A log above this is renamed to `.1`, replacing the one before: two files of about this size at most."""
@@ -36,6 +39,16 @@ def rotate(path: Path) -> None:
     with contextlib.suppress(OSError):
         if path.stat().st_size > LOG_BYTES_MAX:
             path.replace(path.with_name(path.name + ".1"))
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a log for a child to append to. `EmbeddedFailed` when that cannot be done."""
+    try:
+        return path.open("ab")
+    except OSError as error:
+        raise EmbeddedFailed(
+            f"the log {path} cannot be written ({error.strerror}): make room, or set ECHOMQ_HOME to another place"
+        ) from error
 
 
 def note(path: Path, line: str) -> None:

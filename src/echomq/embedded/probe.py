@@ -43,6 +43,7 @@ class Link:
         """Connect. `OSError` when nobody listens."""
         connecting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
+            connecting.settimeout(EXCHANGE_TIMEOUT_MS / 1000)  # a stopped server's queue of connections can be full
             connecting.connect(str(path))
         except BaseException:
             connecting.close()

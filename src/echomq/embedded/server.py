@@ -8,7 +8,7 @@ started it and however it ends. A new server is only started with that lock in h
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from echomq.embedded import logs
@@ -18,7 +18,7 @@ from echomq.embedded.probe import Health, Link, health
 from echomq.embedded.settings import Listen, server_arguments
 from echomq.errors import EmbeddedFailed, EmbeddedUnavailable
 
-__all__ = ["SHUTDOWN_TIMEOUT_MS", "SILENCE_MAX_MS", "Server", "bring_up", "shut_down"]
+__all__ = ["SHUTDOWN_TIMEOUT_MS", "SILENCE_MAX_MS", "Server", "bring_up", "relinked", "shut_down"]
 
 SILENCE_MAX_MS = 30_000
 """How long a server may neither answer, nor say that it is loading, nor exit."""
@@ -33,12 +33,6 @@ class Server:
 
     link: Link
     child: subprocess.Popen[bytes] | None  # None: another process started it
-
-    def reap(self) -> None:
-        """Close the connection, and collect the process if it is ours and has ended."""
-        self.link.close()
-        if self.child is not None:
-            self.child.poll()
 
 
 def bring_up(
@@ -58,12 +52,29 @@ def bring_up(
                 lock.close()
         match health(layout.socket):
             case Health.READY:
-                return Server(link=Link.open(layout.socket), child=None)
+                if link := _connected(layout.socket):
+                    return Server(link=link, child=None)
             case Health.LOADING:
                 deadline = time.monotonic() + SILENCE_MAX_MS / 1000
             case Health.ABSENT:
                 _refuse_after(deadline, layout)
         time.sleep(POLL_MS / 1000)
+    return None
+
+
+def relinked(server: Server, layout: Layout) -> Server | None:
+    """Return the server with a new connection if only the connection has ended, None if the process has."""
+    server.link.close()
+    deadline = time.monotonic() + SILENCE_MAX_MS / 1000
+    while (lock := FileLock.take(layout.server_lock, shared=False)) is None:
+        if link := _connected(layout.socket):
+            return replace(server, link=link)
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(POLL_MS / 1000)
+    lock.close()
+    if server.child is not None:
+        server.child.wait()
     return None
 
 
@@ -139,8 +150,8 @@ def _refuse_foreign(socket: Path) -> None:
 
 def _spawn(arguments: Sequence[str], layout: Layout, lock: FileLock, log_fd: int | None) -> subprocess.Popen[bytes]:
     # A session of its own: Ctrl-C in a terminal ends the watcher, which then stops the server in good order.
-    try:
-        with layout.server_log.open("ab") as log:
+    with logs.opened(layout.server_log) as log:
+        try:
             return subprocess.Popen(  # noqa: S603 - the arguments are ours
                 arguments,
                 stdin=subprocess.DEVNULL,
@@ -151,10 +162,11 @@ def _spawn(arguments: Sequence[str], layout: Layout, lock: FileLock, log_fd: int
                 start_new_session=True,
                 umask=0o077,
             )
-    except OSError as error:
-        raise EmbeddedUnavailable(
-            f"{arguments[0]} cannot be run here ({error}): start a Valkey yourself and give its address in ECHOMQ_URL"
-        ) from error
+        except OSError as error:
+            raise EmbeddedUnavailable(
+                f"{arguments[0]} cannot be run here ({error}): start a Valkey yourself and give its address in"
+                " ECHOMQ_URL"
+            ) from error
 
 
 def _await_ready(child: subprocess.Popen[bytes], socket: Path, is_stopping: Callable[[], bool]) -> Link | None:
@@ -163,13 +175,21 @@ def _await_ready(child: subprocess.Popen[bytes], socket: Path, is_stopping: Call
     while child.poll() is None and not is_stopping() and time.monotonic() < deadline:
         match health(socket):
             case Health.READY:
-                return Link.open(socket)
+                if link := _connected(socket):
+                    return link
             case Health.LOADING:
                 deadline = time.monotonic() + SILENCE_MAX_MS / 1000
             case Health.ABSENT:
                 pass
         time.sleep(POLL_MS / 1000)
     return None
+
+
+def _connected(socket: Path) -> Link | None:
+    try:
+        return Link.open(socket)
+    except OSError:
+        return None  # it ended between the look and this
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

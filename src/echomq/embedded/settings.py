@@ -6,7 +6,12 @@ from pathlib import Path
 
 from echomq.embedded.paths import Layout
 
-__all__ = ["Listen", "server_arguments"]
+__all__ = ["Listen", "own_modules", "server_arguments"]
+
+
+def own_modules() -> tuple[Path, ...]:
+    """Return the modules that every server of ours loads. This is the one place to name them."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +22,7 @@ class Listen:
     bind: tuple[str, ...] = ("127.0.0.1",)
     protected: bool = True  # False: clients from other machines are let in without a password
     log_to_stderr: bool = False  # False: to the log file
-    modules: tuple[Path, ...] = field(default=())  # loaded in this order
+    modules: tuple[Path, ...] = field(default_factory=own_modules)  # loaded in this order
 
 
 def server_arguments(binary: Path, layout: Layout, listen: Listen) -> Sequence[str]:

@@ -45,20 +45,25 @@ def start_keeper(layout: Layout, *, deadline: float, linger_ms: int) -> None:
 
 def _run(layout: Layout, *, deadline: float, linger_ms: int) -> bytes | None:
     """Return the keeper's line, empty when it died without one, None when the time is up."""
-    with (
-        layout.keeper_log.open("ab") as log,
-        subprocess.Popen(  # noqa: S603 - our own program
-            _command(layout.home, linger_ms),
+    with logs.opened(layout.keeper_log) as log, _spawn(layout.home, linger_ms, log) as process:
+        assert process.stdout is not None
+        return _line(process.stdout, deadline)
+
+
+def _spawn(home: Path, linger_ms: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    command = _command(home, linger_ms)
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own program
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
-            cwd=layout.home,
+            cwd=home,
             env=_environment(),
             start_new_session=True,
-        ) as process,
-    ):
-        assert process.stdout is not None
-        return _line(process.stdout, deadline)
+        )
+    except OSError as error:
+        raise EmbeddedFailed(f"the keeper of the embedded server cannot be started ({error})") from error
 
 
 def _command(home: Path, linger_ms: int) -> list[str]:

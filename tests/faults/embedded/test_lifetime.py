@@ -156,6 +156,16 @@ def test_a_killed_server_comes_back_with_its_data(home: Home) -> None:
     assert home.log().count("the server has gone") == 1
 
 
+def test_a_cut_connection_of_the_keeper_is_made_again(home: Home) -> None:
+    with acquire(home.path, linger_ms=home.linger_ms):
+        before = home.server_pid()
+        home.call("CLIENT", "KILL", "TYPE", "normal")
+    home.wait_until_stopped()
+    assert home.log().count("started server") == 1
+    assert "the server has gone" not in home.log()
+    assert str(before) in home.log()
+
+
 def test_everything_killed_at_once_loses_nothing_that_was_flushed(home: Home) -> None:
     user = home.user()
     user.joined()
@@ -182,6 +192,7 @@ def test_a_fork_shares_its_parents_share(home: Home) -> None:
     home.wait_until_stopped()
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # the child only closes a file and ends
 def test_closing_in_a_forked_child_leaves_the_parents_share(home: Home) -> None:
     with acquire(home.path, linger_ms=home.linger_ms) as lease:
         child = os.fork()
