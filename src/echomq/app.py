@@ -79,12 +79,12 @@ class EchoMQ:
 
     async def open(self) -> Self:
         """Connect for asyncio now instead of at the first call. Raises what connecting can raise."""
-        await (await self._aio.client()).connect()
+        await self._aio.open()
         return self
 
     def open_blocking(self) -> Self:
         """Connect for plain code now instead of at the first call. Raises what connecting can raise."""
-        self._blocking.client().connect()
+        self._blocking.open()
         return self
 
     async def aclose(self) -> None:

@@ -48,7 +48,11 @@ class AioLink:
         """Run calls in one round trip; each one's answer or exception, in order."""
         return await (await self.client()).run_all(calls)
 
-    async def client(self) -> AioClient:
+    async def open(self) -> None:
+        """Connect now. Raises at once what prevents it; a client that is made at its first call tries again instead."""
+        await self.client(connected=True)
+
+    async def client(self, *, connected: bool = False) -> AioClient:
         """Return the client of the running loop; make it, and the server's address, when there is none yet."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
@@ -59,8 +63,8 @@ class AioLink:
             if self._is_closed:
                 raise _closed()
             if self._client is None:
-                url = await asyncio.to_thread(self._address.resolve)
-                self._client = AioClient(replace(self._settings, url=url))
+                options = replace(self._settings, url=await asyncio.to_thread(self._address.resolve))
+                self._client = await AioClient.connect(options) if connected else AioClient(options)
             return self._client
 
     async def close(self) -> None:
@@ -94,18 +98,26 @@ class BlockingLink:
         """Run calls in one round trip; each one's answer or exception, in order."""
         return self.client().run_all(calls)
 
-    def client(self) -> BlockingClient:
+    def open(self) -> None:
+        """Connect now. Raises at once what prevents it; a client that is made at its first call tries again instead."""
+        self.client(connected=True)
+
+    def client(self, *, connected: bool = False) -> BlockingClient:
         """Return the client; make it, and the server's address, when there is none yet."""
         with self._lock:
             if self._is_closed:
                 raise _closed()
             if self._client is None:
-                self._client = self.new_client()
+                options = self._options()
+                self._client = BlockingClient.connect(options) if connected else BlockingClient(options)
             return self._client
 
     def new_client(self) -> BlockingClient:
         """Return one more client, with a connection of its own, which the caller closes."""
-        return BlockingClient(replace(self._settings, url=self._address.resolve()))
+        return BlockingClient(self._options())
+
+    def _options(self) -> ConnectionOptions:
+        return replace(self._settings, url=self._address.resolve())
 
     def close(self) -> None:
         """Close. Safe to repeat."""
