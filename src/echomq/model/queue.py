@@ -10,7 +10,7 @@ Each transition is a function under its name in the file of its subject: `admiss
 
 from typing import Final, TypeVar
 
-from echomq.model import admission, claims, settling
+from echomq.model import admission, claims, data, moving, node_numbers, queues, reading, settling
 from echomq.model.given import Bodies, Given
 from echomq.model.keyspace import Keyspace, WrongKind
 from echomq.model.values import NotANumber
@@ -25,6 +25,11 @@ BODIES: Final[Bodies] = {
     **admission.BODIES,
     **claims.BODIES,
     **settling.BODIES,
+    **moving.BODIES,
+    **data.BODIES,
+    **reading.BODIES,
+    **queues.BODIES,
+    **node_numbers.BODIES,
 }
 """Every transition that the model knows, by name."""
 

@@ -1,0 +1,92 @@
+"""Verbs for a queue as a whole: pause, resume, drain, obliterate, repair (protocol 4.18; docs/wire.md)."""
+
+from typing import Final
+
+from echomq.model.given import Bodies, Given
+from echomq.model.jobs import Job, delete_job, judge, make_ready
+from echomq.model.keyspace import Keyspace
+from echomq.model.names import Names
+from echomq.model.values import ZSet
+from echomq.resp.reply import ErrorReply, Reply
+
+__all__ = ["BODIES"]
+
+
+def pause(space: Keyspace, given: Given) -> Reply:
+    """Mark the queue as paused. 1. Nothing moves; running jobs go on."""
+    space.hash(given.keys["meta"]).set(b"paused", b"1")
+    return 1
+
+
+def resume(space: Keyspace, given: Given) -> Reply:
+    """Take the mark away. 1."""
+    space.hash(given.keys["meta"]).remove(b"paused")
+    return 1
+
+
+def drain(space: Keyspace, given: Given) -> Reply:
+    """Delete waiting jobs, oldest first: how many. Equal to the limit means: call again (W44)."""
+    names, limit = Names(given.keys["B"]), given.limit("limit")
+    sets = [space.zset(given.keys[name]) for name in ("pending", "schedule") if name in given.keys]
+    drained = 0
+    for zset in sets:
+        for job_id in zset.heads(limit - drained):
+            zset.remove(job_id)
+            delete_job(space, names, job_id)
+            drained += 1
+    return drained
+
+
+def obliterate(space: Keyspace, given: Given) -> Reply:
+    """Delete a slice of everything the queue has: 0 when nothing is left, or the cursor to call again with (W41).
+
+    EMQSTATE when the queue is not paused, or when jobs run and it is not forced. `meta` goes last, so that the queue
+    stays paused until the end.
+    """
+    names, meta = Names(given.keys["base"]), space.hash(given.keys["meta"])
+    if b"paused" not in meta:
+        return ErrorReply("EMQSTATE not paused")
+    if given.args["force"] != b"force" and len(space.zset(names.of(b"active"))):
+        return ErrorReply("EMQSTATE active jobs present")
+    cursor, found = space.scan(names.base, given.number("cursor"), given.limit("budget"))
+    for key in found:
+        if key != given.keys["meta"]:
+            space.delete(key)
+    if cursor:
+        return b"%d" % cursor
+    meta.delete()
+    return 0
+
+
+def repair(space: Keyspace, given: Given) -> Reply:
+    """Put back jobs of one slice that are in none of their places: [repaired, next cursor, [ids]]; cursor 0 ends."""
+    names = Names(given.keys["base"])
+    cursor, found = space.scan(names.rows, given.number("cursor"), given.limit("budget"))
+    candidates = [key[len(names.rows) :] for key in found if b":" not in key[len(names.rows) :]]
+    judged = [judge(space, names, job_id) for job_id in candidates]
+    sets = [space.zset(names.of(name)) for name in (b"pending", b"active", b"schedule", b"dead")]
+    lost = [
+        job
+        for job in judged
+        if isinstance(job, Job) and job.state != b"awaiting_children" and not _has_place(job, sets)
+    ]
+    dead = space.zset(names.of(b"dead"))
+    for job in lost:
+        if job.state == b"dead":
+            dead.add(job.id, 0)
+        else:
+            make_ready(job)
+    return [b"repaired", b"%d" % cursor, [job.id for job in lost]]
+
+
+def _has_place(job: Job, sets: list[ZSet]) -> bool:
+    return job.place.holds(job.id) or any(job.id in zset for zset in sets)
+
+
+BODIES: Final[Bodies] = {
+    "pause": pause,
+    "resume": resume,
+    "drain": drain,
+    "obliterate": obliterate,
+    "repair": repair,
+}
