@@ -14,7 +14,7 @@ from typing import TextIO
 from echomq.embedded import binary
 from echomq.embedded.locks import FileLock
 from echomq.embedded.paths import Layout, socket_url
-from echomq.embedded.server import Server, bring_up, relinked, shut_down
+from echomq.embedded.server import Server, bring_up, has_unwritten, relinked, shut_down
 from echomq.embedded.settings import Listen
 from echomq.embedded.signals import StopRequest, Wake
 from echomq.errors import EchoMQError, EmbeddedFailed, InvalidOption
@@ -45,7 +45,8 @@ def serve(
     `socket` is given. Without `port` there is no TCP; with it, only this machine can connect unless `bind` (addresses
     separated by spaces) says otherwise, and then nobody is asked for a password.
 
-    0: stopped as told, everything is on disk. 1: it could not start, or ended by itself. 2: an argument is impossible.
+    0: stopped as told, everything is on disk. 1: it could not start, ended by itself, or could not write everything.
+    2: an argument is impossible.
     """
     say = _sayer(err)
     try:
@@ -130,8 +131,12 @@ def _own_server(executable: Path, layout: Layout, listen: Listen, stop: StopRequ
 
 
 def _stop(server: Server, layout: Layout, say: Callable[[str], None]) -> int:
+    loses = has_unwritten(server)
     if refused := shut_down(server, layout):
         say(f"the server does not stop in good order ({refused}) and is left running")
+        return 1
+    if loses:
+        say(f"the last writes are lost: the server could not write them to {layout.data}; its log says why")
         return 1
     return 0
 

@@ -27,8 +27,8 @@ from pathlib import Path
 from echomq.embedded import binary, logs
 from echomq.embedded.locks import FileLock
 from echomq.embedded.paths import Layout
-from echomq.embedded.probe import integer_of
-from echomq.embedded.server import Server, bring_up, relinked, shut_down
+from echomq.embedded.probe import field_of
+from echomq.embedded.server import Server, bring_up, has_unwritten, relinked, shut_down
 from echomq.embedded.settings import Listen
 from echomq.embedded.signals import StopRequest, Wake
 from echomq.errors import EchoMQError, EmbeddedUnavailable
@@ -122,6 +122,10 @@ class Keeper:
             before, self._free_stamp_ns = self._free_stamp_ns, users.stamp_ns()
             if before != self._free_stamp_ns or _has_clients(server):
                 return server
+            if has_unwritten(server):
+                # The server tries again each second, and it stops as soon as there is room.
+                self._note("nobody uses the server, but it cannot write its data to the disk and therefore stays")
+                return server
             self._note("nobody uses the server")
             server_left = self._stopped(server)
             if server_left is None:
@@ -149,7 +153,7 @@ def _has_clients(server: Server) -> bool:
         report = server.link.call("INFO", "clients", "replication")
     except OSError:
         return True
-    return integer_of(report, "connected_clients") + integer_of(report, "connected_slaves") > 1
+    return sum(int(field_of(report, name) or 0) for name in ("connected_clients", "connected_slaves")) > 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

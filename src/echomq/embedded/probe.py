@@ -15,7 +15,7 @@ import hiredis
 
 from echomq.errors import ProtocolError
 
-__all__ = ["EXCHANGE_TIMEOUT_MS", "Health", "Link", "health", "integer_of"]
+__all__ = ["EXCHANGE_TIMEOUT_MS", "Health", "Link", "field_of", "health"]
 
 EXCHANGE_TIMEOUT_MS = 2_000
 """How long one answer of a server on the same machine may take."""
@@ -99,10 +99,10 @@ def health(path: Path) -> Health:
     return Health.READY
 
 
-def integer_of(report: object, field: str) -> int:
-    """Return a number from an `INFO` report, 0 when it is not there."""
+def field_of(report: object, field: str) -> str:
+    """Return a value from an `INFO` report, empty when it is not there."""
     for line in str(report).splitlines():
         name, _, value = line.partition(":")
         if name == field:
-            return int(value)
-    return 0
+            return value
+    return ""

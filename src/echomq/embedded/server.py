@@ -14,11 +14,11 @@ from pathlib import Path
 from echomq.embedded import logs
 from echomq.embedded.locks import POLL_MS, FileLock
 from echomq.embedded.paths import Layout
-from echomq.embedded.probe import Health, Link, health
+from echomq.embedded.probe import Health, Link, field_of, health
 from echomq.embedded.settings import Listen, server_arguments
 from echomq.errors import EmbeddedFailed, EmbeddedUnavailable
 
-__all__ = ["SHUTDOWN_TIMEOUT_MS", "SILENCE_MAX_MS", "Server", "bring_up", "relinked", "shut_down"]
+__all__ = ["SHUTDOWN_TIMEOUT_MS", "SILENCE_MAX_MS", "Server", "bring_up", "has_unwritten", "relinked", "shut_down"]
 
 SILENCE_MAX_MS = 30_000
 """How long a server may neither answer, nor say that it is loading, nor exit."""
@@ -60,6 +60,15 @@ def bring_up(
                 _refuse_after(deadline, layout)
         time.sleep(POLL_MS / 1000)
     return None
+
+
+def has_unwritten(server: Server) -> bool:
+    """Tell whether the server holds answered writes that it could not write to disk; they would end with it."""
+    try:
+        report = server.link.call("INFO", "persistence")
+    except OSError:
+        return False
+    return field_of(report, "aof_last_write_status") == "err"
 
 
 def relinked(server: Server, layout: Layout) -> Server | None:

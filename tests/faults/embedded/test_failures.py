@@ -1,17 +1,22 @@
 """What goes wrong on a machine, and the sentence that a person reads then."""
 
+import contextlib
 import os
 import platform
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.faults.embedded.homes import Home
 
 from echomq.embedded import acquire
 from echomq.embedded.locks import FileLock, is_held
 from echomq.embedded.paths import Layout
+from echomq.embedded.probe import Link
 from echomq.errors import EmbeddedFailed, EmbeddedUnavailable, InvalidOption
+from tests.faults.embedded.homes import PATIENCE_S, Home
 
 
 def test_a_missing_package_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +131,52 @@ def test_a_server_that_crashes_again_and_again_is_given_up(home: Home) -> None:
         # The next one to come starts anew.
         with acquire(home.path, linger_ms=home.linger_ms):
             assert home.call("PING") == "PONG"
+
+
+@pytest.fixture
+def small_disk(home: Home) -> Iterator[Path]:
+    """A file system with little room for the data; the logs stand on another."""
+    home.layout.prepare()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k,mode=700", "tmpfs", str(home.layout.data)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("a small file system can be mounted by root only")
+    yield home.layout.data
+    try:
+        home.wait_until_stopped()
+    finally:
+        subprocess.run(["umount", "-l", str(home.layout.data)], check=True)
+
+
+def _fill(home: Home) -> int:
+    """Write until the server refuses; return how many writes it answered with OK."""
+    with Link.open(home.layout.socket) as link:
+        for number in range(2_000):
+            reply = link.call("SET", f"job{number}", "x" * 500)
+            if reply != "OK":
+                assert "No space left on device" in str(reply)
+                return number
+    raise AssertionError("the disk is not small")
+
+
+def test_a_full_disk_keeps_the_server_until_everything_is_written(home: Home, small_disk: Path) -> None:
+    with acquire(home.path, linger_ms=home.linger_ms):
+        written = _fill(home)
+    deadline = time.monotonic() + PATIENCE_S
+    while "therefore stays" not in home.log():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)  # the log of another process is all there is to wait for
+    subprocess.run(["mount", "-o", "remount,size=2m", str(small_disk)], check=True)
+    home.wait_until_stopped()
+    with acquire(home.path, linger_ms=home.linger_ms):
+        assert home.call("EXISTS", *[f"job{number}" for number in range(written)]) == written
+
+
+def test_a_disk_that_is_full_from_the_start_is_named(home: Home, small_disk: Path) -> None:
+    with contextlib.suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as filler:
+        while filler.write(bytes(512)):
+            pass
+    with pytest.raises(EmbeddedFailed, match="the disk is full"):
+        acquire(home.path, linger_ms=home.linger_ms)
 
 
 @pytest.mark.parametrize("linger_ms", [-1, 0, 49])

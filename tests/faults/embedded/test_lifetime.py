@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.faults.embedded.homes import Home
 
 from echomq.embedded import acquire
 from echomq.embedded.locks import FileLock, is_held
 from echomq.embedded.probe import Link
 from echomq.errors import EmbeddedFailed
+from tests.faults.embedded.homes import Home
 
 
 def test_twenty_processes_at_the_same_instant_share_one_server(home: Home, tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.faults.embedded.homes import PATIENCE_S, Home, wait_until_free
 
 from echomq.cli.server import serve
 from echomq.embedded import acquire, socket_url
 from echomq.embedded.paths import Layout
 from echomq.embedded.probe import Link
+from tests.faults.embedded.homes import PATIENCE_S, Home, wait_until_free
 
 _PROGRAM = """
 import json, sys
