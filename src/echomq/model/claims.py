@@ -50,7 +50,7 @@ def claim(space: Keyspace, given: Given) -> Reply:
 def claim_many(space: Keyspace, given: Given) -> Reply:
     """Lease up to `size` jobs on one deadline, unless the queue is paused; the gate is part of the step (W33).
 
-    [word, left, [broken ids], [[id, payload, token]…]], or [paused].
+    [claimed, left, [broken ids], [[id, payload, token]…]], [empty, left, [broken ids]], or [paused].
     """
     names, lease_ms, size = Names(given.keys["base"]), given.number("lease_ms"), given.limit("size")
     if b"paused" in space.hash(given.keys["meta"]):
@@ -73,7 +73,7 @@ def claim_many(space: Keyspace, given: Given) -> Reply:
             dead.add(head, 0)
     served = [_lease(space, pending, active, job, lease_ms) for job in jobs]
     broken = [head for head, what in passed if what is NoJob.BROKEN]
-    return [b"claimed" if served else b"empty", len(pending), broken, served]
+    return [b"claimed", len(pending), broken, served] if served else [b"empty", len(pending), broken]
 
 
 def _lease(space: Keyspace, pending: ZSet, active: ZSet, job: Job, lease_ms: int) -> list[Reply]:

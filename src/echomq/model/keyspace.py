@@ -4,6 +4,7 @@ Keys are visited in the order of their creation, which lets `scan` hand out slic
 deletes. Expired keys and fields vanish when they are looked at.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, assert_never
@@ -15,6 +16,9 @@ __all__ = ["START_MS", "Keyspace", "WrongKind"]
 
 START_MS: Final = 1_767_225_600_000
 """The instant at which a new keyspace stands unless told: 2026-01-01T00:00:00Z, in Unix ms."""
+
+PUBLISHED_MAX: Final = 10_000
+"""How many published messages are remembered."""
 
 Data = ScoreTable | dict[bytes, bytes] | list[bytes] | set[bytes] | bytearray
 _KINDS: Final[dict[type, Kind]] = {
@@ -44,11 +48,14 @@ class _Held:
 
 
 class Keyspace:
-    """A database. `now_ms` is the server's clock in Unix ms; `published` are the messages sent, with their channels."""
+    """A database.
+
+    `now_ms` is the server's clock in Unix ms. `published` are the last messages sent, each with its channel before it.
+    """
 
     def __init__(self, *, now_ms: int = START_MS) -> None:
         self.now_ms = now_ms
-        self.published: list[tuple[bytes, bytes]] = []
+        self.published: deque[tuple[bytes, bytes]] = deque(maxlen=PUBLISHED_MAX)
         self._held: dict[bytes, _Held] = {}
         self._serial = 0
 
