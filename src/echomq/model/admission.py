@@ -4,7 +4,6 @@ from typing import Final
 
 from echomq.model.given import Bodies, Given
 from echomq.model.keyspace import Keyspace
-from echomq.model.names import Names
 from echomq.model.values import Hash, ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
@@ -26,7 +25,7 @@ def enqueue_many(space: Keyspace, given: Given) -> Reply:
     for job, _payload, _cap in given.more_args:
         if not is_job_id(job):
             return ErrorReply(f"EMQKIND {job.decode('utf-8', 'replace')} is no job id")
-    names, pending = Names(given.keys["base"]), space.zset(given.keys["pending"])
+    names, pending = given.names, space.zset(given.keys["pending"])
     rows = [space.hash(names.row(job)) for job, _payload, _cap in given.more_args]
     return [
         _admit(row, pending, job, b"pending", 0, payload, cap)

@@ -9,7 +9,6 @@ from typing import Final
 from echomq.model.given import Bodies, Given
 from echomq.model.jobs import Job, NoJob, broken_row, judge
 from echomq.model.keyspace import Keyspace
-from echomq.model.names import Names
 from echomq.model.values import ZSet
 from echomq.resp.reply import Reply
 
@@ -29,7 +28,7 @@ def is_paused(space: Keyspace, given: Given) -> Reply:
 
 def claim(space: Keyspace, given: Given) -> Reply:
     """Lease the first job: [id, payload, token], or [] when nothing is ready."""
-    names = Names(given.keys["base"])
+    names = given.names
     pending, active = space.zset(given.keys["pending"]), space.zset(given.keys["active"])
     ghosts: list[bytes] = []
     served: Job | None = None
@@ -50,9 +49,9 @@ def claim(space: Keyspace, given: Given) -> Reply:
 def claim_many(space: Keyspace, given: Given) -> Reply:
     """Lease up to `size` jobs on one deadline, unless the queue is paused; the gate is part of the step (W33).
 
-    [claimed, left, [broken ids], [[id, payload, token]…]], [empty, left, [broken ids]], or [paused].
+    [word, left, [broken ids], [[id, payload, token]…]] with `claimed`, or `empty` and no jobs; or [paused].
     """
-    names, lease_ms, size = Names(given.keys["base"]), given.number("lease_ms"), given.limit("size")
+    names, lease_ms, size = given.names, given.number("lease_ms"), given.limit("size")
     if b"paused" in space.hash(given.keys["meta"]):
         return [b"paused"]
     pending, active = space.zset(given.keys["pending"]), space.zset(given.keys["active"])
@@ -73,7 +72,7 @@ def claim_many(space: Keyspace, given: Given) -> Reply:
             dead.add(head, 0)
     served = [_lease(space, pending, active, job, lease_ms) for job in jobs]
     broken = [head for head, what in passed if what is NoJob.BROKEN]
-    return [b"claimed", len(pending), broken, served] if served else [b"empty", len(pending), broken]
+    return [b"claimed" if served else b"empty", len(pending), broken, served]
 
 
 def _lease(space: Keyspace, pending: ZSet, active: ZSet, job: Job, lease_ms: int) -> list[Reply]:

@@ -8,7 +8,6 @@ from typing import Final
 from echomq.model.given import Bodies, Given
 from echomq.model.jobs import STALE
 from echomq.model.keyspace import Keyspace
-from echomq.model.names import Names
 from echomq.model.values import Hash
 from echomq.resp.reply import ErrorReply, Reply
 
@@ -39,7 +38,7 @@ def update_progress(space: Keyspace, given: Given) -> Reply:
         return refusal
     row.set(b"progress", progress)
     event = b'{"event":"progress","job":"%b","progress":"%b"}' % (_escaped(job), _escaped(progress))
-    space.publish(Names(given.args["B"]).of(b"events"), event)
+    space.publish(given.names.of(b"events"), event)
     return 1
 
 

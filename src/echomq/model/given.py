@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 from echomq.model.keyspace import Keyspace
+from echomq.model.names import Names
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Arg, Transition
 
@@ -38,6 +39,12 @@ class Given:
             more_keys=keys[len(transition.keys) :],
             more_args=tuple(rest[at : at + width] for at in range(0, len(rest), width or 1)),
         )
+
+    @property
+    def names(self) -> Names:
+        """The names of the queue: its base is a key or an argument, or can be read off the row's key (protocol 4)."""
+        base = self.keys.get("base") or self.args.get("base")
+        return Names(base) if base else Names.from_row(self.keys["job"])
 
     def number(self, name: str, default: int = 0) -> int:
         """Return an argument as a whole number, `default` when it is empty."""

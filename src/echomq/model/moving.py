@@ -24,7 +24,7 @@ SLICE: Final = 100
 
 def promote(space: Keyspace, given: Given) -> Reply:
     """Make due jobs ready: how many ids left `schedule`, ghosts (dropped: W4) and broken ones (to dead) included."""
-    names, waiting = Names(given.args["B"]), space.zset(given.keys["schedule"])
+    names, waiting = given.names, space.zset(given.keys["schedule"])
     dead = space.zset(names.of(b"dead"))
     due = waiting.up_to(space.now_ms, given.limit("limit", default=SLICE))
     found = [judge(space, names, job_id) for job_id in due]
@@ -39,7 +39,7 @@ def promote(space: Keyspace, given: Given) -> Reply:
 
 def promote_now(space: Keyspace, given: Given) -> Reply:
     """Make one scheduled job ready at once: [promoted], [gone] or [not_scheduled]."""
-    job = take(space, Names(given.keys["base"]), given.args["id"])
+    job = take(space, given.names, given.args["id"])
     waiting = space.zset(given.keys["schedule"])
     if job is None:
         return [b"gone"]
@@ -69,7 +69,7 @@ def reap(space: Keyspace, given: Given) -> Reply:
 
     A job that has lost its worker as often as its cap allows goes to dead with the reason (W20).
     """
-    names, active = Names(given.args["B"]), space.zset(given.keys["active"])
+    names, active = given.names, space.zset(given.keys["active"])
     dead = space.zset(names.of(b"dead"))
     otherwise = given.number("max_attempts") if given.args["max_attempts"] else None
     lapsed = active.up_to(space.now_ms, given.limit("limit", default=SLICE))
@@ -111,7 +111,7 @@ def remove(space: Keyspace, given: Given) -> Reply:
 
     A lane loses it too, and a lease that it had no longer counts for its group (W7).
     """
-    job_id, names = given.args["id"], Names.from_row(given.keys["job"])
+    job_id, names = given.args["id"], given.names
     sets = {name: space.zset(given.keys[name]) for name in ("pending", "active", "schedule", "dead")}
     parked = space.string(given.keys["de"]) if given.args["did"] else None
     if not space.exists(names.row(job_id)):
@@ -153,7 +153,7 @@ def _is_locked(space: Keyspace, names: Names, job_id: bytes, active: ZSet) -> bo
 
 def reprocess(space: Keyspace, given: Given) -> Reply:
     """Make a dead job ready again, in its own lane (W8): 1, -1 when it is gone, or EMQSTATE."""
-    job = take(space, Names.from_row(given.keys["job"]), given.args["id"])
+    job = take(space, given.names, given.args["id"])
     dead = space.zset(given.keys["dead"])
     if job is None:
         return -1
@@ -165,7 +165,7 @@ def reprocess(space: Keyspace, given: Given) -> Reply:
 
 def reprocess_many(space: Keyspace, given: Given) -> Reply:
     """Make a slice of the dead jobs ready again: [reprocessed, count, next]. Broken ones stay where they are."""
-    names, dead, limit = Names(given.keys["base"]), space.zset(given.keys["dead"]), given.limit("limit", default=SLICE)
+    names, dead, limit = given.names, space.zset(given.keys["dead"]), given.limit("limit", default=SLICE)
     walked = dead.after(given.args["after"], limit)
     found = [judge(space, names, job_id) for job_id in walked]
     for job_id, what in zip(walked, found, strict=True):
@@ -181,7 +181,7 @@ def purge(space: Keyspace, given: Given) -> Reply:
 
     The walk ends at the first id minted after now - age: nothing from there on can have died before that.
     """
-    names, dead, limit = Names(given.keys["base"]), space.zset(given.keys["dead"]), given.limit("limit", default=SLICE)
+    names, dead, limit = given.names, space.zset(given.keys["dead"]), given.limit("limit", default=SLICE)
     by = space.now_ms - given.number("age_ms")
     minted_later = JobId.smallest_at(by + 1)
     heads = dead.after(given.args["after"], limit)

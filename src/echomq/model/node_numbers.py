@@ -26,7 +26,7 @@ class _Registry:
 
     @classmethod
     def of(cls, space: Keyspace, given: Given) -> "_Registry":
-        return cls(space.zset(given.keys["nodes"]), space.hash(given.keys["node_owners"]))
+        return cls(space.zset(given.keys["nodes"]), space.hash(given.keys["owners"]))
 
     def mark_of(self, node: bytes) -> int:
         return number(self._owner_and_mark(node)[1])

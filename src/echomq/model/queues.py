@@ -5,7 +5,6 @@ from typing import Final
 from echomq.model.given import Bodies, Given
 from echomq.model.jobs import Job, delete_job, judge, make_ready
 from echomq.model.keyspace import Keyspace
-from echomq.model.names import Names
 from echomq.model.values import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
@@ -26,7 +25,7 @@ def resume(space: Keyspace, given: Given) -> Reply:
 
 def drain(space: Keyspace, given: Given) -> Reply:
     """Delete waiting jobs, oldest first: how many. Equal to the limit means: call again (W44)."""
-    names, limit = Names(given.keys["B"]), given.limit("limit")
+    names, limit = given.names, given.limit("limit")
     sets = [space.zset(given.keys[name]) for name in ("pending", "schedule") if name in given.keys]
     drained = 0
     for zset in sets:
@@ -43,7 +42,7 @@ def obliterate(space: Keyspace, given: Given) -> Reply:
     EMQSTATE when the queue is not paused, or when jobs run and it is not forced. `meta` goes last, so that the queue
     stays paused until the end.
     """
-    names, meta = Names(given.keys["base"]), space.hash(given.keys["meta"])
+    names, meta = given.names, space.hash(given.keys["meta"])
     if b"paused" not in meta:
         return ErrorReply("EMQSTATE not paused")
     if given.args["force"] != b"force" and len(space.zset(names.of(b"active"))):
@@ -60,7 +59,7 @@ def obliterate(space: Keyspace, given: Given) -> Reply:
 
 def repair(space: Keyspace, given: Given) -> Reply:
     """Put back jobs of one slice that are in none of their places: [repaired, next cursor, [ids]]; cursor 0 ends."""
-    names = Names(given.keys["base"])
+    names = given.names
     cursor, found = space.scan(names.rows, given.number("cursor"), given.limit("budget"))
     candidates = [key[len(names.rows) :] for key in found if b":" not in key[len(names.rows) :]]
     judged = [judge(space, names, job_id) for job_id in candidates]

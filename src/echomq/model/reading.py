@@ -4,7 +4,6 @@ from typing import Final
 
 from echomq.model.given import Bodies, Given
 from echomq.model.keyspace import Keyspace
-from echomq.model.names import Names
 from echomq.resp.reply import Reply
 
 __all__ = ["BODIES"]
@@ -27,7 +26,7 @@ def browse(space: Keyspace, given: Given) -> Reply:
 
 def counts(space: Keyspace, given: Given) -> Reply:
     """Return the sizes of the sets asked for, then the counts of the metrics asked for, in order."""
-    names = Names(given.keys["base"])
+    names = given.names
     sizes = [len(space.zset(key)) for key in given.more_keys]
     return sizes + [space.hash(names.of(b"metrics:" + name)).number(b"count") for (name,) in given.more_args]
 
@@ -45,7 +44,7 @@ def get_state(space: Keyspace, given: Given) -> Reply:
             return state
     row = space.hash(given.keys["job"])
     group, said = row.get(b"group"), row.get(b"state")
-    if group is not None and job_id in space.zset(Names.from_row(given.keys["job"]).lane(group)):
+    if group is not None and job_id in space.zset(given.names.lane(group)):
         return b"pending"
     if said is None:
         return b"absent"

@@ -29,7 +29,7 @@ def may_settle(active: ZSet, job: Job, token: bytes) -> bool:
 
 def complete(space: Keyspace, given: Given) -> Reply:
     """Retire a job. 1, 0 when it is gone, or EMQSTALE."""
-    job = take(space, Names(given.args["B"]), given.args["id"])
+    job = take(space, given.names, given.args["id"])
     if job is None:
         return 0
     active = space.zset(given.keys["active"])
@@ -41,7 +41,7 @@ def complete(space: Keyspace, given: Given) -> Reply:
 
 def complete_many(space: Keyspace, given: Given) -> Reply:
     """Retire jobs, each on its own: for each in order `completed`, `gone`, `stale` or `broken`."""
-    names, active = Names(given.keys["base"]), space.zset(given.keys["active"])
+    names, active = given.names, space.zset(given.keys["active"])
     in_hand: dict[bytes, _Retirement] = {}
     for job, _token, _ttl, _result in given.more_args:
         found = judge(space, names, job)
@@ -106,13 +106,13 @@ def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
 
 def retry(space: Keyspace, given: Given) -> Reply:
     """End an attempt with an error: `scheduled` for another one, or `dead` when none is left; or EMQSTALE."""
-    job = take(space, Names(given.args["B"]), given.args["id"])
+    job = take(space, given.names, given.args["id"])
     if job is None:
         return ErrorReply("EMQSTALE job gone")
     active, waiting = space.zset(given.keys["active"]), space.zset(given.keys["schedule"])
     if not may_settle(active, job, given.args["token"]):
         return ErrorReply(STALE)
-    death, error, most = Death.of(space, job), given.args["error"], given.number("max_attempts")
+    death, error, most = Death.of(space, job), given.args["reason"], given.number("max_attempts")
     cap = job.cap(most)
     leave_active(active, job)
     if most == 0 or (cap is not None and job.spent >= cap):
@@ -158,7 +158,7 @@ class Death:
 
 def release(space: Keyspace, given: Given) -> Reply:
     """Give a leased job back with the attempt not spent: [released], [stale] or [gone]."""
-    job = take(space, Names(given.keys["base"]), given.args["id"])
+    job = take(space, given.names, given.args["id"])
     if job is None:
         return [b"gone"]
     active = space.zset(given.keys["active"])
@@ -175,7 +175,7 @@ def delay(space: Keyspace, given: Given) -> Reply:
     job_id = given.args["id"]
     if not is_job_id(job_id):
         return ErrorReply(f"EMQKIND {job_id.decode('utf-8', 'replace')} does not begin with JOB")
-    job = take(space, Names.from_row(given.keys["job"]), job_id)
+    job = take(space, given.names, job_id)
     if job is None:
         return ErrorReply("EMQSTALE job gone")
     active, waiting = space.zset(given.keys["active"]), space.zset(given.keys["schedule"])
@@ -195,7 +195,7 @@ def delay(space: Keyspace, given: Given) -> Reply:
 def extend(space: Keyspace, given: Given) -> Reply:
     """Move a lease forward: 1, -1 when the job is gone, or EMQSTALE. What is not leased is not revived (W5)."""
     active = space.zset(given.keys["active"])
-    job = take(space, Names.from_row(given.keys["job"]), given.args["id"])
+    job = take(space, given.names, given.args["id"])
     if job is None:
         return -1
     if not job.shown(given.args["token"]) or job.id not in active:
@@ -206,7 +206,7 @@ def extend(space: Keyspace, given: Given) -> Reply:
 
 def extend_many(space: Keyspace, given: Given) -> Reply:
     """Move leases forward, all to one deadline: the ids that could not be, whatever the reason."""
-    names, active = Names(given.args["B"]), space.zset(given.keys["active"])
+    names, active = given.names, space.zset(given.keys["active"])
     until = space.now_ms + given.number("lease_ms")
     not_extended = []
     for job_id, token in given.more_args:

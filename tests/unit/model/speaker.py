@@ -79,21 +79,21 @@ class Speaker:
 
     def complete(self, job: JobId, token: Arg = 1, *, result: bytes = b"", result_ttl_ms: Arg = b"") -> Reply:
         keys = {"active": self.keys.active, "job": self.keys.job(job)}
-        args = {"id": job, "token": token, "B": self.keys.base, "result_ttl_ms": result_ttl_ms, "result": result}
+        args = {"id": job, "token": token, "base": self.keys.base, "result_ttl_ms": result_ttl_ms, "result": result}
         return self.say("complete", keys, args)
 
     def retry(self, job: JobId, token: Arg = 1, *, max_attempts: int = 3, error: bytes = b"boom") -> Reply:
         keys = {"active": self.keys.active, "schedule": self.keys.schedule, "dead": self.keys.dead}
         args: dict[str, Arg] = {"id": job, "token": token, "delay_ms": 500, "max_attempts": max_attempts}
-        return self.say("retry", keys | {"job": self.keys.job(job)}, args | {"error": error, "B": self.keys.base})
+        return self.say("retry", keys | {"job": self.keys.job(job)}, args | {"reason": error, "base": self.keys.base})
 
     def reap(self, *, limit: Arg = b"", max_attempts: Arg = b"", ids: bytes = b"ids") -> Reply:
-        args = {"B": self.keys.base, "limit": limit, "max_attempts": max_attempts, "ids": ids}
+        args = {"base": self.keys.base, "limit": limit, "max_attempts": max_attempts, "ids": ids}
         return self.say("reap", {"active": self.keys.active, "pending": self.keys.pending}, args)
 
     def promote(self, *, limit: Arg = b"") -> Reply:
         keys = {"schedule": self.keys.schedule, "pending": self.keys.pending}
-        return self.say("promote", keys, {"B": self.keys.base, "limit": limit})
+        return self.say("promote", keys, {"base": self.keys.base, "limit": limit})
 
     # --- what is there ---
 

@@ -22,7 +22,7 @@ def child_of(q: Speaker, child: JobId, parent: JobId, *, policy: bytes = b"", qu
 
 
 def test_w1_two_owners_never_hold_a_node_for_the_same_instant(q: Speaker) -> None:
-    keys = {"nodes": b"{emq}:nodes", "node_owners": b"{emq}:node_owners"}
+    keys = {"nodes": b"{emq}:nodes", "owners": b"{emq}:node_owners"}
 
     def lease(owner: bytes, node: bytes = b"", mark: int = 5000) -> object:
         return q.say("lease_node", keys, {"owner": owner, "node": node, "mark_ms": mark, "lease_ms": 100})
@@ -37,7 +37,7 @@ def test_w1_two_owners_never_hold_a_node_for_the_same_instant(q: Speaker) -> Non
     assert lease(b"c", b"0", 1) == [b"leased", b"0", b"5000", b"5100"]
     returned = q.say("return_node", keys, {"owner": b"c", "node": b"0", "last_ms": 5050})
     assert returned == [b"returned"]
-    assert q.space.hash(keys["node_owners"]).get(b"0") == b"c 5050"
+    assert q.space.hash(keys["owners"]).get(b"0") == b"c 5050"
     assert q.say("return_node", keys, {"owner": b"a", "node": b"0", "last_ms": 9}) == [b"not_held"]
 
 
@@ -87,7 +87,7 @@ def test_w5_what_is_not_leased_is_not_extended(q: Speaker) -> None:
     q.reap()
     keys = {"active": q.keys.active, "job": q.keys.job(q.job(1))}
     assert str(q.say("extend", keys, {"id": q.job(1), "token": 1, "lease_ms": 9})).startswith("EMQSTALE")
-    many: dict[str, bytes | int] = {"B": q.keys.base, "lease_ms": 9}
+    many: dict[str, bytes | int] = {"base": q.keys.base, "lease_ms": 9}
     refused = q.say("extend_many", {"active": q.keys.active}, many, more_args=(q.job(1), 1), width=2)
     assert refused == [q.job(1)]
     assert q.members(q.keys.active) == []
@@ -266,7 +266,7 @@ def test_w37_a_superseded_worker_writes_nothing(q: Speaker) -> None:
     row = {"job": q.keys.job(q.job(1))}
     writes = [
         q.say("update_data", row, {"payload": b"x", "token": 2}),
-        q.say("update_progress", row, {"progress": b"x", "id": q.job(1), "B": q.keys.base, "token": 2}),
+        q.say("update_progress", row, {"progress": b"x", "id": q.job(1), "base": q.keys.base, "token": 2}),
         q.say("add_log", row | {"logs": q.keys.job_logs(q.job(1))}, {"line": b"x", "keep": b"", "token": 2}),
     ]
     assert all(str(reply).startswith("EMQSTALE") for reply in writes)
@@ -334,7 +334,7 @@ def test_w41_obliterate_misses_nothing(q: Speaker) -> None:
 def test_w44_drain_takes_the_oldest_first_within_its_limit(q: Speaker) -> None:
     for number in range(3):
         q.enqueue(q.job(number))
-    keys = {"B": q.keys.base, "pending": q.keys.pending}
+    keys = {"base": q.keys.base, "pending": q.keys.pending}
     assert q.say("drain", keys, {"limit": 2}) == 2
     assert q.members(q.keys.pending) == [q.job(2)]
     assert q.say("drain", keys, {"limit": b""}) == 1
