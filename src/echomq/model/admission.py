@@ -4,7 +4,8 @@ from typing import Final
 
 from echomq.model.given import Bodies, Given
 from echomq.model.keyspace import Keyspace
-from echomq.model.values import Hash, ZSet
+from echomq.model.values import Hash
+from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
 __all__ = ["BODIES", "due_at", "is_job_id"]

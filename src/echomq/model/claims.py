@@ -9,7 +9,7 @@ from typing import Final
 from echomq.model.given import Bodies, Given
 from echomq.model.jobs import Job, NoJob, broken_row, judge
 from echomq.model.keyspace import Keyspace
-from echomq.model.values import ZSet
+from echomq.model.zset import ZSet
 from echomq.resp.reply import Reply
 
 __all__ = ["BODIES"]

@@ -14,7 +14,9 @@ from typing import Final, TypeAlias
 from echomq.model.jobs import Job, NoJob, judge, make_ready
 from echomq.model.keyspace import Keyspace
 from echomq.model.names import Names
-from echomq.model.values import Hash, List, String, ZSet, number
+from echomq.model.values import Hash, List, String
+from echomq.model.view import number
+from echomq.model.zset import ZSet
 
 __all__ = ["Elsewhere", "Here", "Parent", "parent_of"]
 

@@ -11,7 +11,8 @@ from typing import Final
 from echomq.model.keyspace import Keyspace, WrongKind
 from echomq.model.lanes import Place, place_of
 from echomq.model.names import Names
-from echomq.model.values import Hash, ZSet
+from echomq.model.values import Hash
+from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply
 
 __all__ = [

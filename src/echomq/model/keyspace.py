@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar, assert_never
 
 from echomq.model.dump import Dump, Dumped, Kind, Value
-from echomq.model.values import Hash, List, MemberSet, ScoreTable, String, ZSet
+from echomq.model.values import Hash, List, MemberSet, String
+from echomq.model.zset import ScoreTable, ZSet
 
 __all__ = ["START_MS", "Keyspace", "WrongKind"]
 

@@ -15,7 +15,9 @@ from typing import Final, Protocol
 
 from echomq.model.keyspace import Keyspace
 from echomq.model.names import Names
-from echomq.model.values import Hash, List, MemberSet, ZSet, number
+from echomq.model.values import Hash, List, MemberSet
+from echomq.model.view import number
+from echomq.model.zset import ZSet
 
 __all__ = ["FlatPlace", "LanePlace", "Place", "Rota", "place_of"]
 

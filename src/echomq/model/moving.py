@@ -10,7 +10,7 @@ from echomq.model.jobs import Job, NoJob, delete_job, is_broken, judge, leave_ac
 from echomq.model.keyspace import Keyspace
 from echomq.model.names import Names
 from echomq.model.settling import Death
-from echomq.model.values import ZSet
+from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
 __all__ = ["BODIES"]

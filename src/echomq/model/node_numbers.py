@@ -11,7 +11,9 @@ from typing import Final
 from echomq.ids import NODE_MAX
 from echomq.model.given import Bodies, Given
 from echomq.model.keyspace import Keyspace
-from echomq.model.values import Hash, ZSet, number
+from echomq.model.values import Hash
+from echomq.model.view import number
+from echomq.model.zset import ZSet
 from echomq.resp.reply import Reply
 
 __all__ = ["BODIES"]

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from echomq.model import admission, claims, data, moving, node_numbers, queues, reading, settling
 from echomq.model.given import Bodies, Given
 from echomq.model.keyspace import Keyspace, WrongKind
-from echomq.model.values import NotANumber
+from echomq.model.view import NotANumber
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.call import Call
 

@@ -5,7 +5,7 @@ from typing import Final
 from echomq.model.given import Bodies, Given
 from echomq.model.jobs import Job, delete_job, judge, make_ready
 from echomq.model.keyspace import Keyspace
-from echomq.model.values import ZSet
+from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
 __all__ = ["BODIES"]

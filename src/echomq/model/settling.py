@@ -13,7 +13,8 @@ from echomq.model.given import Bodies, Given
 from echomq.model.jobs import STALE, Job, NoJob, delete_job, is_broken, judge, leave_active, make_ready, take
 from echomq.model.keyspace import Keyspace
 from echomq.model.names import Names
-from echomq.model.values import Hash, ZSet
+from echomq.model.values import Hash
+from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
 __all__ = ["BODIES", "Death"]

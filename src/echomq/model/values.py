@@ -1,140 +1,13 @@
-"""The five kinds of value that a queue uses, as views of one key each.
+"""Hash, list, set and string, as views of one key each (see `view`)."""
 
-A view is taken with `Keyspace.zset`, `.hash` and so on, which is where a key's kind is judged: taking every view a body
-is going to write, before the first write, is "look, then write" (docs/wire.md, rule 1). Reading a missing key gives
-nothing; the first write creates it; a collection that becomes empty is deleted, as on a server.
-"""
-
-from bisect import bisect_left, insort
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from echomq.model.keyspace import Keyspace
+from echomq.model.view import View, number
 
-__all__ = ["Hash", "List", "MemberSet", "NotANumber", "ScoreTable", "String", "ZSet"]
+__all__ = ["Hash", "List", "MemberSet", "String"]
 
 
-class NotANumber(Exception):
-    """A text was to be counted up and is no whole number. A server says the same and changes nothing."""
-
-
-def number(text: bytes) -> int:
-    """Return the whole number that a decimal text stands for, or raise `NotANumber`."""
-    try:
-        return int(text)
-    except ValueError:
-        raise NotANumber(text) from None
-
-
-class ScoreTable:
-    """What a sorted set holds: each member once, in the order of (score, bytes)."""
-
-    __slots__ = ("order", "scores")
-
-    def __init__(self) -> None:
-        self.scores: dict[bytes, float] = {}
-        self.order: list[tuple[float, bytes]] = []
-
-    def put(self, member: bytes, score: float) -> None:
-        """Place a member, wherever it was before."""
-        self.drop(member)
-        self.scores[member] = score
-        insort(self.order, (score, member))
-
-    def drop(self, member: bytes) -> bool:
-        """Take a member out; say whether it was there."""
-        score = self.scores.pop(member, None)
-        if score is None:
-            return False
-        del self.order[bisect_left(self.order, (score, member))]
-        return True
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-
-class _View:
-    """One key of a keyspace."""
-
-    __slots__ = ("_key", "_space")
-
-    def __init__(self, space: "Keyspace", key: bytes) -> None:
-        self._space = space
-        self._key = key
-
-    def exists(self) -> bool:
-        """Whether the key is there at all."""
-        return self._space.exists(self._key)
-
-    def delete(self) -> bool:
-        """Delete the key; say whether it was there."""
-        return self._space.delete(self._key)
-
-    def expire_in(self, ttl_ms: int) -> None:
-        """Let the key vanish in so many ms (PEXPIRE)."""
-        self._space.expire_in(self._key, ttl_ms)
-
-
-class ZSet(_View):
-    """A sorted set. Scores are whole ms or 0, except where another speaker wrote something else."""
-
-    __slots__ = ()
-
-    def add(self, member: bytes, score: float) -> None:
-        """Put a member at a score, whether or not it is there (ZADD)."""
-        whole = int(score) if score == int(score) else score
-        self._space.for_writing(self._key, ScoreTable).put(member, whole)
-
-    def remove(self, member: bytes) -> bool:
-        """Take a member out; say whether it was there (ZREM)."""
-        table = self._table()
-        if table is None:
-            return False
-        removed = table.drop(member)
-        self._space.tidy(self._key)
-        return removed
-
-    def score(self, member: bytes) -> float | None:
-        """Return a member's score, None when it is not in the set (ZSCORE)."""
-        table = self._table()
-        return None if table is None else table.scores.get(member)
-
-    def __contains__(self, member: bytes) -> bool:
-        return self.score(member) is not None
-
-    def __len__(self) -> int:
-        table = self._table()
-        return 0 if table is None else len(table)
-
-    def pairs(self) -> tuple[tuple[bytes, float], ...]:
-        """Return all members with their scores, in set order."""
-        table = self._table()
-        return () if table is None else tuple((member, score) for score, member in table.order)
-
-    def heads(self, limit: int) -> tuple[bytes, ...]:
-        """Return the first members in set order, at most `limit`."""
-        table = self._table()
-        return () if table is None else tuple(member for _, member in table.order[: max(limit, 0)])
-
-    def up_to(self, score: float, limit: int) -> tuple[bytes, ...]:
-        """Return the members whose score is at most this, lowest first, at most `limit` (ZRANGEBYSCORE)."""
-        table = self._table()
-        return () if table is None else tuple(m for s, m in table.order[: max(limit, 0)] if s <= score)
-
-    def after(self, member: bytes, limit: int) -> tuple[bytes, ...]:
-        """Return the members of a set whose scores are all 0 from after `member` on; from the start when empty."""
-        table = self._table()
-        if table is None:
-            return ()
-        start = next((at for at, (_, m) in enumerate(table.order) if m > member), len(table)) if member else 0
-        return tuple(m for _, m in table.order[start : start + max(limit, 0)])
-
-    def _table(self) -> ScoreTable | None:
-        return self._space.for_reading(self._key, ScoreTable)
-
-
-class Hash(_View):
+class Hash(View):
     """A hash: fields and values, both bytes."""
 
     __slots__ = ()
@@ -197,7 +70,7 @@ class Hash(_View):
         return self._space.for_reading(self._key, dict) or {}
 
 
-class List(_View):
+class List(View):
     """A list of bytes."""
 
     __slots__ = ()
@@ -247,7 +120,7 @@ class List(_View):
         return [] if held is None else held
 
 
-class MemberSet(_View):
+class MemberSet(View):
     """An unordered set of bytes."""
 
     __slots__ = ()
@@ -267,7 +140,7 @@ class MemberSet(_View):
         return member in (self._space.for_reading(self._key, set) or ())
 
 
-class String(_View):
+class String(View):
     """One value of bytes."""
 
     __slots__ = ()

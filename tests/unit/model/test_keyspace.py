@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from echomq.model.dump import Dumped, Kind
 from echomq.model.keyspace import Keyspace, WrongKind
-from echomq.model.values import NotANumber
+from echomq.model.view import NotANumber
 
 MEMBERS = st.binary(min_size=1, max_size=3)
 
