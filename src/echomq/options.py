@@ -29,6 +29,9 @@ class ConnectionOptions:
     # The first wait before connecting again; it doubles up to the last one. Up to half again of jitter is added.
     reconnect_first_ms: int = 100
     reconnect_last_ms: int = 2_000
+    # How long a blocking client looks for a reply before it lets the thread sleep. Waking up costs more than a near
+    # server takes to answer; a far one is noticed and slept for at once. 0 never looks.
+    spin_us: int = 60
     # Calls that may wait for their replies at once, on one connection. One more is refused with `Overloaded`.
     in_flight_max: int = 10_000
     # Messages of a subscription that may wait to be taken. At the bound reading pauses; none is dropped on our side.
@@ -41,6 +44,7 @@ class ConnectionOptions:
     def __post_init__(self) -> None:
         for name in _POSITIVE:
             _check(name, getattr(self, name), minimum=1)
+        _check("spin_us", self.spin_us, minimum=0)
         if self.resp not in (2, 3):
             raise InvalidOption("resp", self.resp, "2 or 3")
         if self.reconnect_last_ms < self.reconnect_first_ms:

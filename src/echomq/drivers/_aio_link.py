@@ -13,7 +13,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 from echomq.carriers.carrier import Carrier
 from echomq.drivers._aio_pending import OfBatch, OneCall, Own, Pending
@@ -135,10 +135,10 @@ class Link(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin the greeting."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        # The stream transports of other loops (uvloop) are no subclass of asyncio's.
+        self.transport = cast("asyncio.Transport", transport)
         if self.connection.is_dead:
-            transport.abort()
+            self.transport.abort()
             return
         self._flush()
 

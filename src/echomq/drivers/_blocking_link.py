@@ -25,7 +25,8 @@ from echomq.transitions.call import Transition
 
 __all__ = ["BlockingLink", "NotSent"]
 
-_READ_BYTES: Final = 65536
+_READ_BYTES: Final = 16384
+_SPINS_IN_VAIN_MAX: Final = 8
 _PING: Final = pack((b"PING",))
 
 # One call of an exchange by its place in it, or a script that is being loaded.
@@ -51,6 +52,10 @@ class _Late(Disconnected):
 class BlockingLink:
     """One connection, greeted. Raises `ConnectionFailed` when it cannot be made; it is closed then.
 
+    A reply of a near server comes within tens of microseconds, and a sleeping thread wakes up in as many. So the first
+    read of an exchange looks a short time (`spin_us`) before it sleeps. Where that finds nothing, as with a far server
+    or one that shares our core, it is tried ever more rarely.
+
     Time-outs of a plain socket are the kernel's (SO_RCVTIMEO): Python's own would cost a second system call for each
     read, a tenth of a round trip.
     """
@@ -67,6 +72,9 @@ class BlockingLink:
         self._keeps_pushes = False
         self._pushes: list[Reply] = []
         self._wait_s = 0.0
+        self._spin_s = options.spin_us / 1e6
+        self._spins_in_vain = 0
+        self._sleeps_due = 0
         deadline = time.monotonic() + options.connect_timeout_ms / 1000
         self._socket = self._opened(deadline, tls)
         self._poll = select.poll()
@@ -108,15 +116,24 @@ class BlockingLink:
 
         Raises `NotSent` when nothing was written. After a lost link `is_usable` says no.
         """
-        self.refusals = []
         results: list[Reply | EchoMQError] = [None] * len(calls)
         self._queue(calls, is_raw=is_raw)
-        self._wait_at_most(wait_s)
+        if self.refusals:
+            self.refusals = []
+        if wait_s != self._wait_s:
+            self._wait_at_most(wait_s)
+        connection = self._connection
         try:
-            self._write(self._connection.take(), is_first=True)
-            self._collect(calls, results, deadline, is_raw=is_raw)
+            self._write(connection.take(), is_first=True)
+            if self._spin_s:
+                self._look_for_reply()
+            self._settle(self._receive(deadline), calls, results, is_raw=is_raw)
+            while connection.in_flight:
+                self._write(connection.take(), is_first=False)
+                self._settle(self._receive(deadline), calls, results, is_raw=is_raw)
         except (EchoMQError, OSError) as error:
             self._give_up(calls, results, error)
+        self.has_answered = True
         return results
 
     def subscribe(self, channels: Sequence[bytes], deadline: float) -> Reply:
@@ -179,30 +196,34 @@ class BlockingLink:
 
     def _queue(self, calls: Sequence[AnyCall], *, is_raw: bool) -> None:
         connection, carrier = self._connection, self._carrier
-        commands = [pack(call.args) if is_raw else carrier.carry(call) for call in calls]
-        if not is_raw:
-            for call in calls:
-                load = carrier.prepare(call.transition)
-                if load is not None:
-                    connection.send_besides(call.transition, load)
-        connection.send_all(range(len(calls)), commands)
+        if is_raw:
+            connection.send_all(range(len(calls)), [pack(call.args) for call in calls])
+            return
+        commands = [carrier.carry(call) for call in calls]
+        for call in calls:
+            load = carrier.prepare(call.transition)
+            if load is not None:
+                connection.send_besides(call.transition, load)
+        if len(commands) == 1:
+            connection.send(0, commands[0])
+        else:
+            connection.send_all(range(len(calls)), commands)
 
-    def _collect(
-        self, calls: Sequence[AnyCall], results: list[Reply | EchoMQError], deadline: float, *, is_raw: bool
+    def _settle(
+        self,
+        done: list[tuple[_Entry | None, Reply]],
+        calls: Sequence[AnyCall],
+        results: list[Reply | EchoMQError],
+        *,
+        is_raw: bool,
     ) -> None:
-        connection = self._connection
-        while connection.in_flight:
-            for entry, reply in self._receive(deadline):
-                if isinstance(entry, Transition):
-                    self._carrier.prepared(entry, reply)
-                elif entry is not None and type(reply) is ErrorReply:
-                    results[entry] = self._refused(entry, calls[entry], reply, is_raw=is_raw)
-                elif entry is not None:
-                    results[entry] = reply
-            again = connection.take()
-            if again:
-                self._write(again, is_first=False)
-        self.has_answered = True
+        for entry, reply in done:
+            if isinstance(entry, int):
+                if type(reply) is ErrorReply:
+                    reply = self._refused(entry, calls[entry], reply, is_raw=is_raw)
+                results[entry] = reply
+            elif entry is not None:
+                self._carrier.prepared(entry, reply)
 
     def _refused(self, place: int, call: AnyCall, reply: ErrorReply, *, is_raw: bool) -> Reply:
         """Send the call again if its carrier says so, or return its reply."""
@@ -243,13 +264,26 @@ class BlockingLink:
         if sent < len(data):
             self._socket.sendall(memoryview(data)[sent:])
 
+    def _look_for_reply(self) -> None:
+        """Return when there is something to read, or when looking for it takes too long."""
+        if self._sleeps_due:
+            self._sleeps_due -= 1
+            return
+        poll, now = self._poll.poll, time.monotonic
+        until = now() + self._spin_s
+        while not poll(0):
+            if now() > until:
+                self._spins_in_vain = min(self._spins_in_vain + 1, _SPINS_IN_VAIN_MAX)
+                self._sleeps_due = (1 << self._spins_in_vain) - 1
+                return
+        self._spins_in_vain = 0
+
     def _receive(self, deadline: float | None) -> list[tuple[_Entry | None, Reply]]:
         """Read once. Raises `_Late`, `Disconnected` at the end of the stream, or what the connection died of."""
         try:
-            data = self._socket.recv(_READ_BYTES)
+            return self._taken(self._socket.recv(_READ_BYTES), deadline)
         except _LATE:
             raise self._late() from None
-        return self._taken(data, deadline)
 
     def _taken(self, data: bytes, deadline: float | None) -> list[tuple[_Entry | None, Reply]]:
         if not data:

@@ -145,7 +145,7 @@ class BlockingClient:
             self._begin_anew_after_fork()
         wait_s = self._reply_timeout if reply_timeout_ms is None else reply_timeout_ms / 1000
         deadline = time.monotonic() + wait_s
-        if not self._lock.acquire(timeout=wait_s):
+        if not self._lock.acquire(blocking=False) and not self._lock.acquire(timeout=wait_s):
             raise Disconnected("the calls of other threads held this client for the whole time of this one")
         try:
             return self._exchange_locked(calls, deadline, wait_s, is_raw=is_raw)
