@@ -1,0 +1,288 @@
+"""One run of a worker, from its start to its stop: the parts, what they tell one another, and the order of ending.
+
+    fetch --claimed--> runner --outcome--> verdict --ending--> settle --answer--> report
+      ^ slots freed ------'                   lease renews all that is held and says what is lost
+      '---- ready ---- upkeep
+
+Everything here happens in the event loop; only the lease keeper has a thread.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from echomq.app import EchoMQ
+from echomq.clock import Clock, Dice
+from echomq.ids import JobId
+from echomq.records import Broken, Completed, Dead, Gone, Released, Scheduled, Stale
+from echomq.worker.context import Desk
+from echomq.worker.counts import WorkerCounts
+from echomq.worker.fetch import Fetch
+from echomq.worker.hold import Hold, Holds
+from echomq.worker.lease import LeaseKeeper
+from echomq.worker.log import LOG
+from echomq.worker.options import WorkerOptions
+from echomq.worker.report import StopReport
+from echomq.worker.run import Handler, Runner
+from echomq.worker.service import Service, first_crash
+from echomq.worker.settle import Answer, Ending, Settle
+from echomq.worker.upkeep import Upkeep
+from echomq.worker.verdict import Drop, Outcome, Release, verdict
+
+__all__ = ["Shift"]
+
+UNSETTLED_MAX: Final = 2_000
+"""No more is fetched while so many endings, and those of a full load besides, wait to be told."""
+
+
+class Shift:
+    """The state of one `Worker.run`."""
+
+    def __init__(
+        self,
+        app: EchoMQ,
+        queue: str,
+        handler: Handler,
+        options: WorkerOptions,
+        counts: WorkerCounts,
+        *,
+        clock: Clock,
+        dice: Dice,
+    ) -> None:
+        self._options = options
+        self._counts = counts
+        self._clock = clock
+        self._dice = dice
+        self._queue = queue
+        self._stop_asked = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self._fates: dict[str, list[JobId]] | None = None
+        jobs = app.jobs(queue)
+        self._holds = Holds()
+        self._desk = Desk(jobs, lambda: app.blocking_jobs(queue))
+        self._runner = Runner(handler, self._desk, threads=options.concurrency, on_end=self._ended)
+        self._settle = Settle(
+            jobs,
+            self._holds,
+            options,
+            counts,
+            clock=clock,
+            dice=dice,
+            is_last=lambda: not self._runner.running,
+            on_settled=self._settled,
+        )
+        self._fetch = Fetch(jobs, options, counts, clock=clock, dice=dice, free=self._free, on_claimed=self._claimed)
+        self._lease = LeaseKeeper(
+            jobs.keys,
+            self._holds,
+            options,
+            clock=clock,
+            new_client=app.new_blocking_client,
+            on_lost=self._lost,
+            on_error=self._lease_failed,
+        )
+        self._upkeep = Upkeep(jobs, options, counts, dice=dice, on_ready=self._fetch.idle.wake)
+
+    @property
+    def running(self) -> int:
+        """How many handlers run now."""
+        return len(self._runner.running)
+
+    def asked_to_stop(self, times: int) -> None:
+        """Stop gracefully (once) or at once (twice and more)."""
+        if times >= 1:
+            self._stop_asked.set()
+        if times >= 2:
+            self._at_once.set()
+
+    async def serve(self) -> StopReport:
+        """Run until asked to stop, until a part crashes, or until cancelled; then end in order."""
+        services = self._services
+        for service in services:
+            service.start()
+        LOG.info("queue %s: the worker has started, %d slots", self._queue, self._options.concurrency)
+        crash: BaseException | None = None
+        try:
+            crash = await self._until_stopped(services)
+        except asyncio.CancelledError:
+            self._at_once.set()
+            await asyncio.shield(self._end_in_order())
+            raise
+        if crash is not None:
+            LOG.critical("queue %s: the worker goes down: %r", self._queue, crash)
+            self._at_once.set()
+        report = await self._end_uncancelled()
+        if crash is not None:
+            raise crash
+        return report
+
+    @property
+    def _services(self) -> list[Service]:
+        return [self._lease, self._settle, self._fetch, *self._upkeep.chores]
+
+    async def _until_stopped(self, services: Sequence[Service]) -> BaseException | None:
+        stop = asyncio.ensure_future(self._stop_asked.wait())
+        crash = asyncio.ensure_future(first_crash(services))
+        try:
+            await asyncio.wait({stop, crash}, return_when=asyncio.FIRST_COMPLETED)
+            return crash.result() if crash.done() else None
+        finally:
+            for watcher in (stop, crash):
+                watcher.cancel()
+            await asyncio.gather(stop, crash, return_exceptions=True)
+
+    # --- what the parts tell one another ----------------------------------------------------------------------------
+
+    def _free(self) -> int:
+        options = self._options
+        slots = options.concurrency - len(self._runner.running)
+        return min(slots, UNSETTLED_MAX + options.concurrency - self._settle.waiting)
+
+    def _claimed(self, holds: Sequence[Hold]) -> None:
+        self._holds.add(holds)
+        if self._fetch.is_stopping:
+            for hold in holds:
+                hold.is_ended = True
+                self._settle.add(Ending(hold, Release()))
+            return
+        for hold in holds:
+            self._runner.start(hold)
+
+    def _ended(self, hold: Hold, outcome: Outcome) -> None:
+        """Decide about an attempt whose handler has ended."""
+        if not hold.is_ended:
+            hold.is_ended = True
+            now_ms = self._clock.monotonic_ms()
+            what = verdict(hold, outcome, self._options, self._dice, now_ms=now_ms)
+            if isinstance(what, Drop):
+                self._note_lost(hold, what.reason)
+            else:
+                self._settle.add(Ending(hold, what))
+        self._fetch.freed(is_last=not self._runner.running)
+
+    def _lost(self, hold: Hold) -> None:
+        """Give up an attempt that is not ours any more, while its handler may still run."""
+        if hold.is_ended:
+            return
+        hold.is_ended = True
+        assert hold.lost is not None
+        self._note_lost(hold, hold.lost)
+        self._runner.cancel(hold, hold.lost)
+
+    def _note_lost(self, hold: Hold, reason: str) -> None:
+        self._counts.lost += 1
+        self._holds.drop([hold])
+        LOG.error("queue %s: %r is lost, its result is refused: %s", self._queue, hold, reason)
+        self._note_fate("lost", hold)
+
+    def _lease_failed(self) -> None:
+        self._counts.errors += 1
+
+    def _settled(self, ending: Ending, answer: Answer | None) -> None:
+        if self._fates is None:
+            return
+        match answer:
+            case Completed():
+                self._note_fate("finished", ending.hold)
+            case Scheduled() | Dead() | Broken():
+                self._note_fate("failed", ending.hold)
+            case Released():
+                self._note_fate("handed_back", ending.hold)
+            case Stale() | Gone():
+                self._note_fate("finished" if ending.is_repeated else "lost", ending.hold)
+            case None:
+                self._note_fate("abandoned", ending.hold)
+
+    def _note_fate(self, fate: str, hold: Hold) -> None:
+        if self._fates is not None:
+            self._fates.setdefault(fate, []).append(hold.job)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    async def _end_uncancelled(self) -> StopReport:
+        """End in order, and faster when cancelled meanwhile."""
+        ending = asyncio.ensure_future(self._end_in_order())
+        try:
+            return await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            self._at_once.set()
+            await asyncio.wait({ending})
+            raise
+
+    async def _end_in_order(self) -> StopReport:
+        """Stop fetching, let jobs finish, hand back the rest, tell the last endings, and take down the parts."""
+        cancel_ms = self._options.cancel_ms
+        self._fates = {}
+        self._desk.is_stopping = True
+        for service in (self._fetch, *self._upkeep.chores):
+            service.stop()
+        await self._grace()
+        for hold in list(self._runner.running):
+            self._runner.cancel(hold, "the worker is stopping")
+        # An ask that is on its way may still bring jobs, which are leased: they are handed back.
+        await self._fetch.ended(within_ms=cancel_ms)
+        still_running = await self._hand_back_rest()
+        self._settle.stop()
+        await self._settle.ended(within_ms=max(cancel_ms, 100))
+        for hold in self._settle.unsettled:
+            self._note_fate("abandoned", hold)
+        self._lease.stop()
+        for service in (self._lease, *self._upkeep.chores):
+            await service.ended(within_ms=max(cancel_ms, 100))
+        self._runner.close()
+        report = StopReport(
+            **{fate: tuple(jobs) for fate, jobs in self._fates.items()}, still_running=tuple(still_running)
+        )
+        self._log_report(report)
+        return report
+
+    async def _grace(self) -> None:
+        """Wait until all handlers have ended, the grace is over, or a second stop was asked for."""
+        if self._at_once.is_set() or not self._options.grace_ms:
+            return
+        idle = asyncio.ensure_future(self._runner.idle())
+        hurry = asyncio.ensure_future(self._at_once.wait())
+        await asyncio.wait({idle, hurry}, timeout=self._options.grace_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+        for waiter in (idle, hurry):
+            waiter.cancel()
+        await asyncio.gather(idle, hurry, return_exceptions=True)
+
+    async def _hand_back_rest(self) -> list[JobId]:
+        """Wait a little for cancelled handlers; hand back the jobs of those that do not end, and return them."""
+        if self._runner.running:
+            idle = asyncio.ensure_future(self._runner.idle())
+            await asyncio.wait({idle}, timeout=self._options.cancel_ms / 1000)
+            idle.cancel()
+            await asyncio.gather(idle, return_exceptions=True)
+        still_running = []
+        for hold in self._runner.running:
+            still_running.append(hold.job)
+            if not hold.is_ended:
+                hold.is_ended = True
+                hold.lost = "the worker stopped and handed the job back"
+                self._settle.add(Ending(hold, Release()))
+        return still_running
+
+    def _log_report(self, report: StopReport) -> None:
+        LOG.info(
+            "queue %s: the worker has stopped; of the jobs held: %d finished, %d failed, %d lost, handed back: %s,"
+            " abandoned: %s",
+            self._queue,
+            len(report.finished),
+            len(report.failed),
+            len(report.lost),
+            ", ".join(map(str, report.handed_back)) or "none",
+            ", ".join(map(str, report.abandoned)) or "none",
+        )
+        if report.abandoned:
+            LOG.error(
+                "queue %s: these could not be told to the server and run again when their lease lapses: %s",
+                self._queue,
+                ", ".join(map(str, report.abandoned)),
+            )
+        if report.still_running:
+            LOG.error(
+                "queue %s: the handlers of these did not end and run on: %s",
+                self._queue,
+                ", ".join(map(str, report.still_running)),
+            )
