@@ -3,6 +3,7 @@
 None of these asks that the job is leased. With a token given, only the current one may write (W37).
 """
 
+import json
 from typing import Final
 
 from echomq.model.given import Bodies, Given
@@ -12,12 +13,6 @@ from echomq.model.values import Hash
 from echomq.resp.reply import ErrorReply, Reply
 
 __all__ = ["BODIES"]
-
-_ESCAPES: Final = {
-    **{code: b"\\u%04x" % code for code in range(0x20)},
-    ord('"'): b'\\"',
-    ord("\\"): b"\\\\",
-}
 
 
 def update_data(space: Keyspace, given: Given) -> Reply:
@@ -37,8 +32,9 @@ def update_progress(space: Keyspace, given: Given) -> Reply:
     if refusal is not None:
         return refusal
     row.set(b"progress", progress)
-    event = b'{"event":"progress","job":"%b","progress":"%b"}' % (_escaped(job), _escaped(progress))
-    space.publish(given.names.of(b"events"), event)
+    event = {"event": "progress", "job": _as_text(job), "progress": _as_text(progress)}
+    message = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    space.publish(given.names.of(b"events"), message.encode())
     return 1
 
 
@@ -72,9 +68,9 @@ def _refusal(row: Hash, given: Given) -> Reply:
     return ErrorReply(STALE) if shown and (shown != token or shown == b"0") else None
 
 
-def _escaped(text: bytes) -> bytes:
-    """Return a text as it stands between the quotes of a JSON string."""
-    return b"".join(_ESCAPES.get(byte, bytes((byte,))) for byte in text)
+def _as_text(value: bytes) -> str:
+    """Return bytes as JSON can say them: what is no UTF-8 becomes U+FFFD. The row keeps the bytes as they are."""
+    return value.decode("utf-8", "replace")
 
 
 BODIES: Final[Bodies] = {

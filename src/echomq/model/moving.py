@@ -58,7 +58,7 @@ def reschedule(space: Keyspace, given: Given) -> Reply:
         return [b"not_scheduled"]
     due = due_at(space, given)
     waiting.add(job_id, due)
-    return [b"scheduled", due]
+    return [b"scheduled", b"%d" % due]
 
 
 # --- reap -----------------------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def reap(space: Keyspace, given: Given) -> Reply:
             active.remove(job_id)
             if what is NoJob.BROKEN:
                 dead.add(job_id, 0)
-    if not given.args["ids"]:
+    if not given.args["naming"]:
         return len(lapsed)
     ghosts = [job_id for job_id, what in zip(lapsed, found, strict=True) if what is NoJob.GHOST]
     died = [job_id for job_id, what in zip(lapsed, found, strict=True) if what is NoJob.BROKEN or job_id in deaths]
@@ -113,7 +113,7 @@ def remove(space: Keyspace, given: Given) -> Reply:
     """
     job_id, names = given.args["id"], given.names
     sets = {name: space.zset(given.keys[name]) for name in ("pending", "active", "schedule", "dead")}
-    parked = space.string(given.keys["de"]) if given.args["did"] else None
+    parked = space.string(given.keys["dedup"]) if given.args["did"] else None
     if not space.exists(names.row(job_id)):
         return 1 if space.delete(names.beside_row(job_id, b"result")) else -1
     if _is_locked(space, names, job_id, sets["active"]):

@@ -88,7 +88,7 @@ class Speaker:
         return self.say("retry", keys | {"job": self.keys.job(job)}, args | {"reason": error, "base": self.keys.base})
 
     def reap(self, *, limit: Arg = b"", max_attempts: Arg = b"", ids: bytes = b"ids") -> Reply:
-        args = {"base": self.keys.base, "limit": limit, "max_attempts": max_attempts, "ids": ids}
+        args = {"base": self.keys.base, "limit": limit, "max_attempts": max_attempts, "naming": ids}
         return self.say("reap", {"active": self.keys.active, "pending": self.keys.pending}, args)
 
     def promote(self, *, limit: Arg = b"") -> Reply:

@@ -108,7 +108,7 @@ def test_w6_a_postponed_job_frees_its_groups_seat(q: Speaker) -> None:
 
 def remove(q: Speaker, job: JobId, did: str = "") -> object:
     sets = {name: getattr(q.keys, name) for name in ("pending", "active", "schedule", "dead")}
-    keys = {"job": q.keys.job(job), **sets, "de": q.keys.base + b"de:" + did.encode()}
+    keys = {"job": q.keys.job(job), **sets, "dedup": q.keys.base + b"de:" + did.encode()}
     return q.say("remove", keys, {"id": job, "did": did.encode()})
 
 
