@@ -1,9 +1,22 @@
 """Checks of arguments that several handles share. What fails here was never sent."""
 
+from collections.abc import Sequence
+
 from echomq.errors import InvalidOption, InvalidPayload, InvalidToken
 from echomq.records import Token
 
-__all__ = ["BATCH_MAX", "LEASE_MS_MAX", "check_bytes", "check_due", "check_number", "check_token"]
+__all__ = [
+    "BATCH_MAX",
+    "LEASE_MS_MAX",
+    "check_batch",
+    "check_bytes",
+    "check_cursor",
+    "check_due",
+    "check_lease",
+    "check_limit",
+    "check_number",
+    "check_token",
+]
 
 BATCH_MAX = 1000
 """The most jobs, ids or lines that one call may name or ask for: the bound of every script's loop."""
@@ -13,6 +26,8 @@ MS_MAX = 2**53 - 1
 
 LEASE_MS_MAX = 7 * 24 * 3600 * 1000
 """The longest lease: a week, in ms. A crashed worker's job is not seen again before its lease ends."""
+
+_CURSOR_DIGITS = 20
 
 
 def check_bytes(what: str, value: bytes) -> bytes:
@@ -47,3 +62,28 @@ def check_due(*, delay_ms: int | None, at_ms: int | None) -> tuple[bytes, int]:
         return b"in", check_number("delay_ms", delay_ms)
     assert at_ms is not None
     return b"at", check_number("at_ms", at_ms)
+
+
+def check_limit(limit: int) -> int:
+    """Return a bound for one call, 1 to `BATCH_MAX`, or raise `InvalidOption`."""
+    return check_number("limit", limit, least=1, most=BATCH_MAX)
+
+
+def check_lease(lease_ms: int) -> int:
+    """Return the length of a lease in ms, 1 to `LEASE_MS_MAX`, or raise `InvalidOption`."""
+    return check_number("lease_ms", lease_ms, least=1, most=LEASE_MS_MAX)
+
+
+def check_batch(what: str, items: Sequence[object]) -> None:
+    """Raise `InvalidOption` unless the batch has 1 to `BATCH_MAX` items."""
+    if not 1 <= len(items) <= BATCH_MAX:
+        raise InvalidOption(f"the number of {what}", len(items), f"1 to {BATCH_MAX} a call")
+
+
+def check_cursor(cursor: str | None) -> bytes:
+    """Return a cursor of an earlier answer as it travels; None stands for the start. Raises `InvalidOption`."""
+    if cursor is None:
+        return b"0"
+    if not isinstance(cursor, str) or not cursor.isascii() or not cursor.isdigit() or len(cursor) > _CURSOR_DIGITS:
+        raise InvalidOption("cursor", cursor, "None, or the cursor of the answer before")
+    return cursor.encode()
