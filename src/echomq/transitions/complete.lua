@@ -1,0 +1,60 @@
+-- complete: the holder of a job reports that it is done (protocol 4.6, remedied as in docs/wire.md).
+--
+-- keys   active   leased jobs by lease end (zset)
+--        job      row of the job (hash)
+-- args   id
+--        token           of the claim
+--        base            the queue's base
+--        result_ttl_ms   how long to keep the result; empty, 0 or left out: not (ours)
+--        result          bytes for the flow parent and for row:result; empty or left out: the parent gets the id (ours)
+-- reply  1 completed   0 gone   EMQSTALE the caller does not hold the job   WRONGTYPE the row is no hash
+--
+-- A right token is not enough: the job is leased, or ready again after a lapse and claimed by nobody since (W9). The row,
+-- its subkeys (W39) and the lease go in one step; a flow parent is read here and told here (W3, W13).
+--@use stale
+--@use broken_row
+--@use whole
+--@use now_ms
+--@use look_counter
+--@use look_lane
+--@use look_parent
+--@use leave_active
+--@use delete_job
+--@use child_completed
+
+local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'parent', 'parent_queue')
+if row.err then
+  return broken_row(id)
+end
+local attempts, group = row[1], row[2]
+if not attempts then
+  return 0
+end
+if attempts ~= token or token == '0' then
+  return stale()
+end
+local keep_ms = 0
+if result_ttl_ms and result_ttl_ms ~= '' then
+  keep_ms = whole('result_ttl_ms', result_ttl_ms, 0)
+end
+local metrics_key = base .. 'metrics:completed'
+look_counter(metrics_key, 'count')
+local lane = group and look_lane(base, group)
+local parent = row[3] and look_parent(base, row[3], row[4])
+
+-- leave_active writes only if it finds the job, so it is the last look and the first write at once.
+if not leave_active(active_key, base, id, group, lane) then
+  return stale()
+end
+delete_job(job_key)
+if parent then
+  child_completed(base, parent, id, result and result ~= '' and result or id)
+end
+if keep_ms > 0 then
+  local result_key = job_key .. ':result'
+  redis.call('DEL', result_key)
+  redis.call('HSET', result_key, 'result', result or '', 'attempts', attempts, 'completed_at', now_ms())
+  redis.call('PEXPIRE', result_key, keep_ms)
+end
+redis.call('HINCRBY', metrics_key, 'count', 1)
+return 1

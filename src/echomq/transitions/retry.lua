@@ -1,0 +1,73 @@
+-- retry: the holder of a job reports that the attempt failed (protocol 4.7, remedied as in docs/wire.md).
+--
+-- keys   active     leased jobs by lease end (zset)
+--        schedule   jobs that wait for an instant (zset)
+--        dead       jobs without attempts left (zset)
+--        job        row of the job (hash)
+-- args   id
+--        token          of the claim
+--        delay_ms       when to try again, from now
+--        max_attempts   cap of attempts spent, unless the row has one; 0: dead at once
+--        reason         text of the error
+--        base           the queue's base
+-- reply  scheduled   dead   EMQSTALE job gone   EMQSTALE the caller does not hold the job   WRONGTYPE the row is no hash
+--
+-- Claims that were handed back unspent do not count against the cap. A repeated last retry is stale, so a death is counted
+-- once (W10). A flow parent is read here and told here, in the script that kills the child (W13, W15).
+--@use stale
+--@use broken_row
+--@use whole
+--@use now_ms
+--@use look_counter
+--@use look_lane
+--@use look_parent
+--@use leave_active
+--@use child_died
+
+local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'parent', 'parent_queue', 'parent_policy',
+  'max_attempts', 'unspent')
+if row.err then
+  return broken_row(id)
+end
+local attempts, group = row[1], row[2]
+if not attempts then
+  return redis.error_reply('EMQSTALE job gone')
+end
+if attempts ~= token or token == '0' then
+  return stale()
+end
+local delay = whole('delay_ms', delay_ms, 0)
+local cap = whole('max_attempts', max_attempts, 0)
+local now = now_ms()
+local lane = group and look_lane(base, group)
+
+local dies = cap == 0
+if not dies then
+  local spent = whole('the attempts of ' .. id, attempts, 0) - (tonumber(row[7]) or 0)
+  dies = spent >= (tonumber(row[6]) or cap)
+end
+local parent
+if dies then
+  redis.call('ZCARD', dead_key)
+  look_counter(base .. 'metrics:failed', 'count')
+  parent = row[3] and look_parent(base, row[3], row[4])
+else
+  redis.call('ZCARD', schedule_key)
+end
+
+-- leave_active writes only if it finds the job, so it is the last look and the first write at once.
+if not leave_active(active_key, base, id, group, lane) then
+  return stale()
+end
+if not dies then
+  redis.call('HSET', job_key, 'last_error', reason, 'state', 'scheduled')
+  redis.call('ZADD', schedule_key, now + delay, id)
+  return 'scheduled'
+end
+redis.call('HSET', job_key, 'last_error', reason, 'state', 'dead', 'died_at', now)
+redis.call('ZADD', dead_key, 0, id)
+redis.call('HINCRBY', base .. 'metrics:failed', 'count', 1)
+if parent then
+  child_died(base, parent, id, row[5] == 'id' and 'id' or 'fp', reason, now)
+end
+return 'dead'
