@@ -1,0 +1,55 @@
+-- promote: make due jobs ready (protocol 4.9, remedied as in docs/wire.md).
+--
+-- keys   schedule   jobs that wait for an instant (zset)
+--        pending    ready jobs of the flat set (zset)
+-- args   base
+--        limit   how many at most, 1 to 1000; empty or left out: 100
+-- reply  how many ids left schedule; equal to limit: call again
+--
+-- Each job goes to its own place. Ids without a job are dropped and not written to (W4). Ids with a broken row go to dead.
+-- Everything is looked at before anything is written.
+--@use bounded
+--@use now_ms
+--@use look_lane
+--@use make_ready
+--@use in_chunks
+
+local call, pcall = redis.call, redis.pcall
+local most = bounded('limit', limit, 100)
+local rows = base .. 'job:'
+local due = call('ZRANGE', schedule_key, '-inf', now_ms(), 'BYSCORE', 'LIMIT', 0, most)
+if #due == 0 then
+  return 0
+end
+
+local flat, grouped, broken = {}, {}, {}
+call('ZCARD', pending_key)
+for place = 1, #due do
+  local id = due[place]
+  local row = pcall('HMGET', rows .. id, 'attempts', 'group')
+  if row.err then
+    broken[#broken + 1] = id
+  elseif row[1] and row[2] then
+    grouped[#grouped + 1] = { id = id, group = row[2], lane = look_lane(base, row[2]) }
+  elseif row[1] then
+    local used = #flat
+    flat[used + 1], flat[used + 2] = 0, id
+  end
+end
+if #broken > 0 then
+  call('ZCARD', base .. 'dead')
+end
+
+-- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
+in_chunks('ZREM', schedule_key, due)
+in_chunks('ZADD', pending_key, flat)
+for place = 2, #flat, 2 do
+  call('HSET', rows .. flat[place], 'state', 'pending')
+end
+for _, job in ipairs(grouped) do
+  make_ready(base, job.id, rows .. job.id, job.group, job.lane)
+end
+for _, id in ipairs(broken) do
+  call('ZADD', base .. 'dead', 0, id)
+end
+return #due
