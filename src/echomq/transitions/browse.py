@@ -1,0 +1,84 @@
+"""browse: one page of a set, in its order or against it (ours, docs/wire.md; protocol 4.11)."""
+
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from echomq.errors import InvalidOption
+from echomq.keys import QueueKeys
+from echomq.records import BrowsedJob, Page
+from echomq.resp.reply import Reply
+from echomq.states import SET_NAMES, SetName
+from echomq.transitions.call import Arg, Call, Transition, refused
+from echomq.transitions.checks import check_limit
+from echomq.transitions.replies import Malformed, job_id, text
+
+__all__ = ["TRANSITION", "browse"]
+
+TRANSITION = Transition(
+    name="browse",
+    keys=("set",),
+    args=("limit", "newest_first", "after_score", "after_id"),
+    repeatable=True,
+    section="ours",
+)
+
+_UNTIMED: Final = (SetName.PENDING, SetName.DEAD)
+
+
+def browse(
+    keys: QueueKeys,
+    name: SetName,
+    *,
+    limit: int = 100,
+    newest_first: bool | None = None,
+    after: BrowsedJob | None = None,
+) -> Call[Page]:
+    """Read up to `limit` members of a set, 1 to 1000, strictly after the place of `after`.
+
+    Ask for the next page with the `after` of the page before, and the same order. None for `newest_first` means newest
+    first in pending and dead, soonest first in active and schedule. A member that came or went between two pages is
+    seen or not; no other is seen twice or missed. Safe to repeat.
+    """
+    if name not in SET_NAMES:
+        raise InvalidOption("name", name, f"one of {', '.join(SET_NAMES)}")
+    name = SetName(name)
+    backwards = name in _UNTIMED if newest_first is None else newest_first
+    place: tuple[Arg, Arg] = (b"", b"") if after is None else (after.at_ms or 0, after.job)
+    set_keys = {
+        SetName.PENDING: keys.pending,
+        SetName.ACTIVE: keys.active,
+        SetName.SCHEDULE: keys.schedule,
+        SetName.DEAD: keys.dead,
+    }
+    return Call(
+        TRANSITION,
+        (set_keys[name],),
+        (check_limit(limit), b"1" if backwards else b"", *place),
+        partial(_answer, keys.queue, name, limit),
+        keys.queue,
+    )
+
+
+def _answer(queue: str, name: SetName, limit: int, reply: Reply) -> Page:
+    with suppress(Malformed):
+        if isinstance(reply, list):
+            jobs = tuple([_browsed(name, member) for member in reply])
+            return Page(name, jobs, jobs[-1] if len(jobs) >= limit else None)
+    raise refused(TRANSITION, queue, reply)
+
+
+def _browsed(name: SetName, member: Reply) -> BrowsedJob:
+    match member:
+        case [job, score]:
+            return BrowsedJob(job_id(job), None if name in _UNTIMED else _instant(score))
+        case _:
+            raise Malformed
+
+
+def _instant(score: Reply) -> int:
+    # The instants of this edition are whole; another speaker can have written any number.
+    try:
+        return int(float(text(score)))
+    except (ValueError, OverflowError):
+        raise Malformed from None
