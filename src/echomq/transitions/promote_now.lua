@@ -1,0 +1,27 @@
+-- promote_now: make one scheduled job ready at once (ours, docs/wire.md).
+--
+-- keys   job        row of the job (hash)
+--        schedule   jobs that wait for an instant (zset)
+--        base       the queue's base, itself no key
+-- args   id
+-- reply  ["promoted"]   ["gone"]   ["not_scheduled"]   WRONGTYPE the row is no hash
+--@use broken_row
+--@use look_lane
+--@use make_ready
+
+local row = redis.pcall('HMGET', job_key, 'attempts', 'group')
+if row.err then
+  return broken_row(id)
+end
+if not row[1] then
+  return { 'gone' }
+end
+local group = row[2] or nil
+local lane = group and look_lane(base_key, group)
+redis.call('ZCARD', base_key .. 'pending')
+-- ZREM is the last look and the first write at once; it is allowed on a full server.
+if redis.call('ZREM', schedule_key, id) == 0 then
+  return { 'not_scheduled' }
+end
+make_ready(base_key, id, job_key, group, lane)
+return { 'promoted' }

@@ -1,0 +1,31 @@
+-- reprocess: make a dead job ready again (protocol 4.15, remedied as in docs/wire.md).
+--
+-- keys   job       row of the job (hash)
+--        dead      jobs without attempts left (zset)
+--        pending   ready jobs of the flat set (zset)
+-- args   id
+--        fresh   1: its cap counts anew; empty or left out: it has the attempts it has left (ours)
+-- reply  1 ready   -1 gone   EMQSTATE the job is not dead   WRONGTYPE the row is no hash
+--
+-- A grouped job goes to its own lane, so it stays within the group's limit (W8).
+--@use broken_row
+--@use base_of
+--@use look_lane
+--@use revive
+
+local row = redis.pcall('HMGET', job_key, 'attempts', 'group')
+if row.err then
+  return broken_row(id)
+end
+if not row[1] then
+  return -1
+end
+local base, group = base_of(job_key, id), row[2] or nil
+local lane = group and look_lane(base, group)
+redis.call('ZCARD', pending_key)
+-- ZREM is the last look and the first write at once; it is allowed on a full server.
+if redis.call('ZREM', dead_key, id) == 0 then
+  return redis.error_reply('EMQSTATE ' .. id .. ' is not dead')
+end
+revive(base, id, job_key, row[1], group, lane, fresh)
+return 1

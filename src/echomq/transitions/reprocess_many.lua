@@ -1,0 +1,38 @@
+-- reprocess_many: make a slice of the dead jobs ready again (ours, docs/wire.md).
+--
+-- keys   dead   jobs without attempts left (zset)
+--        base   the queue's base, itself no key
+-- args   limit   how many ids to look at, 1 to 1000
+--        after   the last id looked at by the call before; empty: from the start
+--        fresh   1: their caps count anew; empty: they have the attempts they have left
+-- reply  ["reprocessed", count, next]; next empty: the end was reached
+--
+-- Ids without a job are dropped. A broken row stays where it is, for somebody to look at; going on from an id, and not from
+-- the start, is what passes it by.
+--@use bounded
+--@use look_lane
+--@use revive
+--@use after_id
+--@use in_chunks
+
+local most = bounded('limit', limit, 100)
+local rows = base_key .. 'job:'
+local ids = redis.call('ZRANGE', dead_key, after_id(after), '+', 'BYLEX', 'LIMIT', 0, most)
+local leaving, jobs = {}, {}
+redis.call('ZCARD', base_key .. 'pending')
+for place = 1, #ids do
+  local id = ids[place]
+  local row = redis.pcall('HMGET', rows .. id, 'attempts', 'group')
+  if not row.err then
+    leaving[#leaving + 1] = id
+    if row[1] then
+      local group = row[2] or nil
+      jobs[#jobs + 1] = { id = id, attempts = row[1], group = group, lane = group and look_lane(base_key, group) }
+    end
+  end
+end
+in_chunks('ZREM', dead_key, leaving)
+for _, job in ipairs(jobs) do
+  revive(base_key, job.id, rows .. job.id, job.attempts, job.group, job.lane, fresh)
+end
+return { 'reprocessed', #jobs, #ids == most and ids[most] or '' }

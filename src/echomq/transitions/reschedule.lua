@@ -1,0 +1,25 @@
+-- reschedule: let a scheduled job wait for another instant (ours, docs/wire.md).
+--
+-- keys   job        row of the job (hash)
+--        schedule   jobs that wait for an instant (zset)
+-- args   id
+--        mode    in: value is ms from now   at: value is Unix ms
+--        value
+-- reply  ["scheduled", due ms as decimal text]   ["gone"]   ["not_scheduled"]   WRONGTYPE the row is no hash
+--@use broken_row
+--@use due_at
+
+local row = redis.pcall('HMGET', job_key, 'attempts')
+if row.err then
+  return broken_row(id)
+end
+if not row[1] then
+  return { 'gone' }
+end
+local due = due_at(mode, value)
+-- ZREM tells whether the job is scheduled, and as first write it lets ZADD pass on a full server.
+if redis.call('ZREM', schedule_key, id) == 0 then
+  return { 'not_scheduled' }
+end
+redis.call('ZADD', schedule_key, due, id)
+return { 'scheduled', string.format('%.0f', due) }
