@@ -20,6 +20,7 @@ __all__ = [
     "Closed",
     "ConnectTimeout",
     "ConnectionFailed",
+    "DemoFailed",
     "Disconnected",
     "EchoMQError",
     "EmbeddedFailed",
@@ -303,3 +304,10 @@ class EmbeddedUnavailable(EchoMQError):
 
 class EmbeddedFailed(EchoMQError):
     """The embedded server did not start. The message holds the end of its log."""
+
+
+# --- the demo -------------------------------------------------------------------------------------------------------
+
+
+class DemoFailed(EchoMQError):
+    """The demo could not be played to its end: a worker did not start or ended by itself."""

@@ -1,0 +1,64 @@
+"""The arguments that several commands share, and how a command is run. Every flag has an environment variable."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated, NoReturn
+
+import typer
+
+from echomq.app import EchoMQ
+from echomq.blocking_jobs import BlockingJobs
+from echomq.cli.exits import exit_code_of, terminable
+from echomq.cli.names import Asker
+
+__all__ = ["Json", "Limit", "Queue", "Url", "Yes", "end_with", "examples", "noun", "on_app", "on_queue"]
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        envvar="ECHOMQ_URL",
+        metavar="URL",
+        help="The server: valkey://user:password@host:port/db, valkeys:// (TLS) or unix:///path. Without it the"
+        " private server of this user is started or joined.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", envvar="ECHOMQ_JSON", help="Write the data as one JSON object.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", envvar="ECHOMQ_YES", help="Do it without asking.")]
+Limit = Annotated[int, typer.Option(min=1, envvar="ECHOMQ_LIMIT", help="How many at most.")]
+Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.", show_default=False)]
+
+
+def noun(name: str, help_text: str) -> typer.Typer:
+    """Return a group of commands."""
+    return typer.Typer(name=name, help=help_text, no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+
+
+def examples(*lines: str) -> str:
+    """Return the examples that end a command's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def end_with(command: Callable[[], int]) -> NoReturn:
+    """Run a command and end the process with its exit code, Ctrl-C and SIGTERM included."""
+    with terminable():
+        code = exit_code_of(command, sys.stderr)
+    raise typer.Exit(code)
+
+
+def on_app(url: str | None, command: Callable[[EchoMQ, Asker], int]) -> NoReturn:
+    """Run a command on a server, with a client for plain commands, and end with its exit code."""
+
+    def run() -> int:
+        with EchoMQ(url) as app:
+            client = app.new_blocking_client()
+            try:
+                return command(app, client)
+            finally:
+                client.close()
+
+    end_with(run)
+
+
+def on_queue(url: str | None, queue: str, command: Callable[[BlockingJobs, Asker], int]) -> NoReturn:
+    """Run a command on the jobs of a queue and end with its exit code."""
+    on_app(url, lambda app, client: command(app.blocking_jobs(queue), client))

@@ -1,0 +1,80 @@
+"""`echomq demo`: play it, and write what it showed."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+from echomq.cli.exits import Exit
+from echomq.cli.render import Plain, View
+from echomq.demo.play import DemoOptions, play
+from echomq.demo.report import Figures, Problem
+from echomq.demo.show import show_on
+
+__all__ = ["demo", "sentences"]
+
+_PROBLEMS_SHOWN = 20
+
+
+def demo(url: str, options: DemoOptions, view: View) -> int:
+    """Play the demo on the server at `url`. 1 when anything is missing or different."""
+    with show_on(view.err) as show:
+        figures = play(url, options, show)
+    if view.is_json:
+        view.record(as_plain(figures))
+    else:
+        view.lines({}, "", sentences(figures))
+    return Exit.DONE if figures.is_good else Exit.FAILED
+
+
+def as_plain(figures: Figures) -> dict[str, Plain]:
+    """Return the figures under their names, as JSON can hold them."""
+    plain: dict[str, Plain] = {"good": figures.is_good}
+    plain |= {each.name: getattr(figures, each.name) for each in fields(figures) if each.name != "problems"}
+    plain["problems"] = [_problem(problem) for problem in figures.problems]
+    return plain
+
+
+def sentences(figures: Figures) -> list[str]:
+    """Return the figures as a person reads them."""
+    said = [
+        "",
+        f"{figures.files:,} files, {figures.results:,} results, {figures.lost:,} lost, {figures.different:,} different"
+        + (f", {figures.failed:,} failed" if figures.failed else "")
+        + ".",
+        _about_the_kill(figures),
+    ]
+    if figures.changed:
+        said.append(f"{figures.changed:,} files changed while I looked, so their results cannot be compared.")
+    if figures.jobs_per_s is not None:
+        said.append(f"{figures.jobs_per_s:,.0f} jobs a second while the workers had work.")
+    if figures.start_p50_ms is not None and figures.start_p99_ms is not None:
+        said.append(
+            f"From enqueue to start: half of the jobs within {figures.start_p50_ms:,} ms, 99 of 100 within"
+            f" {figures.start_p99_ms:,} ms; all stand in line at once, so this is the line."
+        )
+    said.append(
+        f"{figures.run_s:.1f} s of work with the wait for the dead worker's leases, {figures.total_s:.1f} s in all."
+    )
+    said += [
+        f"{problem.kind}: {problem.path} (job {problem.job}): {problem.reason}"
+        for problem in figures.problems[:_PROBLEMS_SHOWN]
+    ]
+    rest = figures.lost + figures.different + figures.failed + figures.changed - _PROBLEMS_SHOWN
+    if rest > 0:
+        said.append(f"and {rest:,} more")
+    said.append(
+        "Nothing was lost, and every result is right." if figures.is_good else "SOMETHING IS MISSING OR DIFFERENT."
+    )
+    return said
+
+
+def _about_the_kill(figures: Figures) -> str:
+    if not figures.killed:
+        return "No worker was killed: the jobs were over before one could be caught with a job in its hands."
+    return (
+        f"The killed worker held {figures.held:,} of them; {figures.held_back:,} of these came back and were done by"
+        f" others. {figures.recovered:,} results in all needed a second attempt."
+    )
+
+
+def _problem(problem: Problem) -> Mapping[str, Plain]:
+    return {"kind": problem.kind, "path": problem.path, "job": str(problem.job), "reason": problem.reason}

@@ -1,0 +1,68 @@
+"""What the exit codes mean, and how what a command raises becomes one. `docs/cli.md` is the table for users."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from types import FrameType
+from typing import TextIO
+
+from echomq.errors import BadInput, EchoMQError
+
+__all__ = ["Exit", "Terminated", "exit_code_of", "terminable"]
+
+
+class Exit(IntEnum):
+    """The exit codes of every command."""
+
+    DONE = 0
+    FAILED = 1  # the sentence on standard error says why; for the demo: something is missing or different
+    USAGE = 2  # an argument that cannot be
+    NOT_SO = 3  # there is no such job, or it is not in the state that this needs; nothing was changed
+    NOT_CONFIRMED = 4  # asked, and not answered with yes; nothing was changed
+    INTERRUPTED = 130  # Ctrl-C
+    BROKEN_PIPE = 141  # whoever read the output has gone
+    TERMINATED = 143  # SIGTERM
+
+
+class Terminated(BaseException):
+    """SIGTERM came. Not an `Exception`, so that only cleaning up happens on its way out."""
+
+
+def exit_code_of(command: Callable[[], int], err: TextIO) -> int:
+    """Run a command and return its exit code. What echomq raises becomes its sentence on `err`, without a traceback."""
+    try:
+        return command()
+    except BadInput as error:
+        return _say(error, Exit.USAGE, err)
+    except EchoMQError as error:
+        return _say(error, Exit.FAILED, err)
+    except KeyboardInterrupt:
+        return _say("interrupted", Exit.INTERRUPTED, err)
+    except Terminated:
+        return _say("told to end", Exit.TERMINATED, err)
+    except BrokenPipeError:
+        # Python would complain once more while it closes standard output, which nobody reads any longer.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.BROKEN_PIPE
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Within this, SIGTERM raises `Terminated` in the main thread, so that what must be cleaned up is."""
+
+    def raise_it(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, raise_it)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _say(sentence: object, code: Exit, err: TextIO) -> Exit:
+    print(f"echomq: {sentence}", file=err, flush=True)
+    return code

@@ -1,0 +1,27 @@
+"""The entry of the command `echomq`. Imports nothing of the extra `cli` before it knows that it is installed."""
+
+import sys
+from importlib.util import find_spec
+from typing import Final
+
+__all__ = ["MISSING", "run"]
+
+MISSING: Final = (
+    'echomq: the command needs the packages of the extra "cli", and {names} is not installed: run  '
+    'pip install "echomq[cli]"'
+)
+
+
+def run() -> None:
+    """Run the command of `sys.argv` and exit with its code; see `exits.Exit`."""
+    missing = [name for name in ("typer", "rich") if find_spec(name) is None]
+    if missing:
+        print(MISSING.format(names=" and ".join(missing)), file=sys.stderr)
+        sys.exit(1)
+    from echomq.cli.tree import app  # noqa: PLC0415 - it needs the extra
+
+    app()
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,263 @@
+"""The play as a whole: find the files, read them, have the workers read them, kill one in the middle, compare.
+
+The queue belongs to this run alone and is deleted at the end, whatever happens: also when the demo is interrupted or
+fails. No process is left either.
+"""
+
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from echomq.app import EchoMQ
+from echomq.blocking_jobs import BlockingJobs
+from echomq.demo.files import LIMIT, Found, find_files, shown
+from echomq.demo.handler import FileFacts, encode_job, facts_of
+from echomq.demo.meter import Meter
+from echomq.demo.report import (
+    PROBLEMS_KEPT,
+    Ending,
+    Figures,
+    Problem,
+    compare,
+    jobs_per_second,
+    percentile,
+    waits_ms,
+)
+from echomq.demo.show import Moment, Show
+from echomq.demo.stage import WORKER_COMMAND, Actor, Kill, Stage
+from echomq.demo.worker import Orders
+from echomq.errors import DemoFailed
+from echomq.ids import JobId
+from echomq.records import ActiveJobs, Finished, MoreToObliterate, NewJob, NotPaused, Obliterated
+from echomq.states import CountName
+
+__all__ = ["DemoOptions", "play"]
+
+LEASE_MS: Final = 2_000
+BEAT_MS: Final = 50
+RESULT_TTL_MS: Final = 600_000
+SLICE: Final = 500
+STANDSTILL_MS: Final = 30_000
+"""How long nothing may be done before the demo stops waiting and calls what is missing lost."""
+
+_UNREADABLE_NAMED: Final = 10
+_OBLITERATE_STEPS_MAX: Final = 1_000_000
+_ENDED: Final = (CountName.PENDING, CountName.ACTIVE, CountName.SCHEDULE, CountName.DEAD, CountName.COMPLETED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """What to play with: a directory (None: Python's own library), the most files, and the worker's program."""
+
+    directory: Path | None = None
+    limit: int = LIMIT
+    worker_command: Sequence[str] = WORKER_COMMAND
+
+
+def play(url: str, options: DemoOptions, show: Show) -> Figures:
+    """Play the demo on the server at `url` and return its figures. Tells `show` what happens as it happens.
+
+    Raises `InvalidOption` for a directory without files, `DemoFailed` when a worker cannot run, and what talking to
+    the server can raise. In each case, and on `KeyboardInterrupt`, nothing is left behind.
+    """
+    began = time.monotonic()
+    found = find_files(options.directory, limit=options.limit)
+    _tell_found(found, show)
+    queue = f"demo-{secrets.token_hex(4)}"
+    with EchoMQ(url) as app, tempfile.TemporaryDirectory(prefix="echomq-demo-") as directory:
+        jobs = app.blocking_jobs(queue)
+        orders = Orders(
+            url=url, queue=queue, journal="", lease_ms=LEASE_MS, beat_ms=BEAT_MS, result_ttl_ms=RESULT_TTL_MS
+        )
+        try:
+            with Stage(orders, Path(directory), command=options.worker_command) as stage:
+                figures = _Play(jobs, stage, found, show).run()
+        finally:
+            _clean_up(jobs)
+    return replace(figures, total_s=round(time.monotonic() - began, 2))
+
+
+@dataclass(slots=True)
+class _Play:
+    """One run, once the workers have a stage."""
+
+    jobs: BlockingJobs
+    stage: Stage
+    found: Found
+    show: Show
+    paths: dict[JobId, bytes] = field(default_factory=dict)
+    kill: Kill | None = None
+    meter: Meter = field(default_factory=Meter)
+
+    def run(self) -> Figures:
+        total = len(self.found.files)
+        # A fifth: of two workers at least one starts that many, and the run is then at most two fifths through.
+        actors = [self.stage.start(hold_at=max(total // 5, 1)) for _ in range(2)]
+        own = self._read_all()
+        for actor in actors:
+            actor.await_ready()
+        first, second = actors
+        self.show.say(
+            f"Two workers are ready, processes {first.pid} and {second.pid}. Now every file becomes a job: read it and"
+            " give back its bytes, its lines and its SHA-256."
+        )
+        began = time.monotonic()
+        self._run_jobs(actors)
+        run_s = time.monotonic() - began
+        return self._figures(own, run_s)
+
+    def _read_all(self) -> dict[bytes, FileFacts]:
+        began = time.monotonic()
+        own = {path: facts_of(path) for path in self.found.files}
+        self.show.say(
+            f"I have read every file myself, to know what the results must be ({time.monotonic() - began:.1f} s)."
+        )
+        return own
+
+    def _run_jobs(self, actors: Sequence[Actor]) -> None:
+        """Enqueue everything, kill a worker on the way, and return when no job is left or nothing moves any more."""
+        feed = self._feed()
+        is_fed = False
+        while True:
+            is_fed = is_fed or next(feed, None) is None
+            if self.kill is None:
+                self._kill_when_due(actors)
+            if self._look(is_fed=is_fed) or self.meter.standstill_ms > STANDSTILL_MS:
+                return
+            self.stage.check()
+            if is_fed:
+                # What is waited for happens in other processes and on the server: nothing here can be told of it.
+                time.sleep(0.002 if self.kill is None else 0.05)
+
+    def _feed(self) -> Iterator[int]:
+        files = self.found.files
+        for at in range(0, len(files), SLICE):
+            new = [NewJob(self.jobs.mint(), encode_job(path)) for path in files[at : at + SLICE]]
+            self.paths.update((job.job, path) for job, path in zip(new, files[at : at + SLICE], strict=True))
+            self.jobs.enqueue_many(new)
+            yield len(new)
+
+    def _kill_when_due(self, actors: Sequence[Actor]) -> None:
+        due = max(len(self.found.files) // 5, 1)
+        victim = max(actors, key=lambda actor: actor.journal.count())
+        if victim.journal.count() < due:
+            return
+        self.kill = self.stage.kill_if_holding(victim, self.jobs)
+        if self.kill is None:
+            return
+        for actor in actors:
+            actor.let_go()
+        taker = self.stage.start()
+        self.show.say(
+            f"{self.kill.started:,} of {len(self.found.files):,} jobs have started. Worker {self.kill.number}, process"
+            f" {self.kill.pid}, is killed with SIGKILL while it holds {_jobs(len(self.kill.held))}. Worker"
+            f" {taker.number}, process {taker.pid}, takes its place."
+        )
+
+    def _look(self, *, is_fed: bool) -> bool:
+        """Show where the jobs are; return whether all have ended. Looks at most twenty times a second."""
+        if not self.meter.is_due():
+            return False
+        counts = self.jobs.counts(_ENDED)
+        open_jobs = counts["pending"] + counts["active"] + counts["schedule"]
+        done = counts["completed"] + counts["dead"]
+        self.meter.note(done)
+        self.show.update(
+            Moment(
+                total=len(self.found.files),
+                waiting=counts["pending"] + counts["schedule"],
+                running=counts["active"],
+                done=done,
+                per_s=self.meter.per_s,
+                doing=self._doing(is_fed=is_fed, waiting=counts["pending"]),
+            )
+        )
+        return is_fed and open_jobs == 0
+
+    def _doing(self, *, is_fed: bool, waiting: int) -> str:
+        if not is_fed:
+            return "enqueueing"
+        if self.kill is None:
+            return "two workers at work"
+        if waiting:
+            return "a worker was killed, the others go on"
+        return f"waiting for the killed worker's leases to end ({LEASE_MS / 1000:.0f} s)"
+
+    def _figures(self, own: dict[bytes, FileFacts], run_s: float) -> Figures:
+        self.show.say("The work is over. Now every result is compared with what I read myself.")
+        ids = sorted(self.paths)
+        endings: dict[JobId, Ending] = {}
+        for at in range(0, len(ids), SLICE):
+            part = ids[at : at + SLICE]
+            endings.update(zip(part, self.jobs.get_results(part), strict=True))
+        problems = compare(self.paths, endings, {job: own[path] for job, path in self.paths.items()})
+        waits = waits_ms(self.stage.started(), ids)
+        held = self.kill.held if self.kill is not None else ()
+        again = {job for job, ending in endings.items() if isinstance(ending, Finished) and ending.attempts > 1}
+        return Figures(
+            directory=shown(os.fsencode(self.found.directory)),
+            files=len(self.found.files),
+            size_bytes=self.found.size_bytes,
+            unreadable=len(self.found.unreadable),
+            results=sum(isinstance(ending, Finished) for ending in endings.values()),
+            lost=_count(problems, "lost"),
+            failed=_count(problems, "failed"),
+            different=_count(problems, "different"),
+            changed=_count(problems, "changed"),
+            killed=self.kill is not None,
+            killed_at=self.kill.started if self.kill is not None else 0,
+            held=len(held),
+            held_back=len(again.intersection(held)),
+            recovered=len(again),
+            jobs_per_s=jobs_per_second(endings.values()),
+            start_p50_ms=percentile(waits, 50),
+            start_p99_ms=percentile(waits, 99),
+            run_s=round(run_s, 2),
+            total_s=0.0,
+            queue=self.jobs.queue,
+            problems=tuple(problems[:PROBLEMS_KEPT]),
+        )
+
+
+def _clean_up(jobs: BlockingJobs) -> None:
+    """Delete the queue with everything in it. Raises `DemoFailed` when that cannot be."""
+    jobs.pause()
+    cursor: str | None = None
+    for _ in range(_OBLITERATE_STEPS_MAX):
+        match jobs.obliterate(force=True, cursor=cursor):
+            case MoreToObliterate(cursor=next_cursor):
+                cursor = next_cursor
+            case Obliterated():
+                return
+            case NotPaused() | ActiveJobs() as answer:
+                raise DemoFailed(f"the demo's queue {jobs.queue} could not be deleted ({type(answer).__name__})")
+    raise DemoFailed(f"the demo's queue {jobs.queue} does not end: delete it with `echomq queue obliterate`")
+
+
+def _tell_found(found: Found, show: Show) -> None:
+    show.say(
+        f"{shown(os.fsencode(found.directory))} has {_files(len(found.files))} of {found.size_bytes / 1e6:,.1f} MB in all."
+    )
+    if found.is_cut:
+        show.say("There are more; the demo takes only so many (--limit).")
+    if found.unreadable:
+        named = ", ".join(shown(path) for path in found.unreadable[:_UNREADABLE_NAMED])
+        rest = len(found.unreadable) - _UNREADABLE_NAMED
+        show.say(f"Left out, because they cannot be read: {named}" + (f" and {rest:,} more." if rest > 0 else "."))
+
+
+def _count(problems: Sequence[Problem], kind: str) -> int:
+    return sum(problem.kind == kind for problem in problems)
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'' if count == 1 else 's'}"
+
+
+def _jobs(count: int) -> str:
+    return f"{count:,} job{'' if count == 1 else 's'}"
