@@ -75,15 +75,13 @@ class _Retirement:
     active: ZSet
     job: Job
     parent: Parent | None
-    kept_result: Hash
     completed: Hash
 
     @classmethod
     def of(cls, space: Keyspace, active: ZSet, job: Job) -> "_Retirement":
         completed = space.hash(job.names.of(b"metrics:completed"))
         completed.number(b"count")
-        kept = space.hash(job.names.beside_row(job.id, b"result"))
-        return cls(space, active, job, parent_of(space, job), kept, completed)
+        return cls(space, active, job, parent_of(space, job), completed)
 
 
 def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
@@ -96,10 +94,14 @@ def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
     delete_job(the.space, job.names, job.id)
     the.completed.add(b"count", 1)
     if result_ttl_ms > 0:
-        the.kept_result.set(b"result", result)
-        the.kept_result.set(b"attempts", attempts)
-        the.kept_result.set(b"completed_at", the.space.now_ms)
-        the.kept_result.expire_in(result_ttl_ms)
+        # A result of an earlier run, or a foreign value, is replaced: it must not keep the job from ending.
+        key = job.names.beside_row(job.id, b"result")
+        the.space.delete(key)
+        kept = the.space.hash(key)
+        kept.set(b"result", result)
+        kept.set(b"attempts", attempts)
+        kept.set(b"completed_at", the.space.now_ms)
+        kept.expire_in(result_ttl_ms)
 
 
 # --- retry ----------------------------------------------------------------------------------------------------------
