@@ -24,10 +24,21 @@ if count > 1000 or count % 1 ~= 0 then
 end
 local metrics_key, rows = base .. 'metrics:completed', base .. 'job:'
 look_counter(metrics_key, 'count')
-call('ZCARD', active_key)
 call('ZCARD', base .. 'pending')
 
-local answers, jobs, seen = {}, {}, {}
+local answers, seen, ends, leases, doomed, special = {}, {}, {}, {}, {}, {}
+local completed = 0
+for place = 1, count do
+  ends[place] = ARGV[more_args_at + (place - 1) * 4]
+end
+local scores = {}
+for first = 1, count, 500 do
+  local slice = call('ZMSCORE', active_key, unpack(ends, first, math.min(first + 499, count)))
+  for place = 1, #slice do
+    scores[first + place - 1] = slice[place]
+  end
+end
+
 for place = 1, count do
   local at = more_args_at + (place - 1) * 4
   local id, token, ttl = ARGV[at], ARGV[at + 1], ARGV[at + 2]
@@ -35,8 +46,10 @@ for place = 1, count do
   if ttl ~= '' then
     keep_ms = whole('result_ttl_ms', ttl, 0)
   end
-  local row = pcall('HMGET', rows .. id, 'attempts', 'group', 'parent', 'parent_queue')
-  local attempts, group = row[1], row[2] or nil
+  local key = rows .. id
+  local row = pcall('HMGET', key, 'attempts', 'group', 'parent', 'parent_queue')
+  local attempts, group, leased = row[1], row[2], scores[place]
+  local lane
   if row.err then
     answers[place] = 'broken'
   elseif not attempts or seen[id] then
@@ -44,52 +57,48 @@ for place = 1, count do
   elseif attempts ~= token or token == '0' then
     answers[place] = 'stale'
   else
-    local leased = call('ZSCORE', active_key, id)
-    local lane = group and look_lane(base, group)
+    lane = group and look_lane(base, group)
     if leased or call('ZSCORE', lane and lane.key or base .. 'pending', id) then
       answers[place], seen[id] = 'completed', true
-      local parent = row[3] and look_parent(base, row[3], row[4]) or nil
-      jobs[#jobs + 1] = {
-        id = id, attempts = attempts, group = group, lane = lane, leased = leased, parent = parent,
-        keep_ms = keep_ms, result = ARGV[at + 3],
-      }
+      completed = completed + 1
+      local used = #doomed
+      doomed[used + 1], doomed[used + 2], doomed[used + 3] = key, key .. ':logs', key .. ':lock'
+      doomed[used + 4], doomed[used + 5] = key .. ':dependencies', key .. ':processed'
+      doomed[used + 6], doomed[used + 7] = key .. ':failed', key .. ':unsuccessful'
+      if leased then
+        leases[#leases + 1] = id
+      end
+      -- Most jobs are leased, of no group and of no parent: deleting is all that these need.
+      if group or row[3] or keep_ms > 0 or not leased then
+        special[#special + 1] = {
+          id = id, attempts = attempts, group = group or nil, lane = lane or nil, leased = leased,
+          parent = row[3] and look_parent(base, row[3], row[4]) or nil, keep_ms = keep_ms, result = ARGV[at + 3],
+        }
+      end
     else
       answers[place] = 'stale'
     end
   end
 end
-if #jobs == 0 then
+if completed == 0 then
   return answers
 end
 
--- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
-local leases, doomed = {}, {}
-for _, job in ipairs(jobs) do
-  if job.leased then
-    leases[#leases + 1] = job.id
-  end
-end
+-- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well. A batch of
+-- late completions has no lease to take away, and DEL is allowed there too.
 in_chunks('ZREM', active_key, leases)
-for _, job in ipairs(jobs) do
-  local key, at = rows .. job.id, #doomed
-  doomed[at + 1], doomed[at + 2], doomed[at + 3] = key, key .. ':logs', key .. ':lock'
-  doomed[at + 4], doomed[at + 5] = key .. ':dependencies', key .. ':processed'
-  doomed[at + 6], doomed[at + 7] = key .. ':failed', key .. ':unsuccessful'
-  if at >= 973 then
-    call('DEL', unpack(doomed))
-    doomed = {}
-  end
+for first = 1, #doomed, 980 do
+  call('DEL', unpack(doomed, first, math.min(first + 979, #doomed)))
+end
+local now = now_ms()
+for _, job in ipairs(special) do
   if not job.leased then
     leave_ready(base, job.id, job.group, job.lane)
   elseif job.group then
     lower_active(base, job.group, job.lane)
   end
 end
-if #doomed > 0 then
-  call('DEL', unpack(doomed))
-end
-local now = now_ms()
-for _, job in ipairs(jobs) do
+for _, job in ipairs(special) do
   -- A parent that this same batch completed is there no more, and must not come back as a skeleton (W22).
   if job.parent and not (seen[job.parent.id] and not job.parent.queue) then
     child_completed(base, job.parent, job.id, job.result ~= '' and job.result or job.id)
@@ -101,5 +110,5 @@ for _, job in ipairs(jobs) do
     call('PEXPIRE', result_key, job.keep_ms)
   end
 end
-call('HINCRBY', metrics_key, 'count', #jobs)
+call('HINCRBY', metrics_key, 'count', completed)
 return answers

@@ -6,5 +6,7 @@
 --
 -- Nothing is moved: what runs goes on, and what waits stays.
 
+-- The HDEL lets the HSET pass on a full server, where pausing is what helps.
+redis.call('HDEL', meta_key, 'paused')
 redis.call('HSET', meta_key, 'paused', '1')
 return 1
