@@ -13,12 +13,12 @@ __all__ = ["BODIES", "due_at", "is_job_id"]
 
 def enqueue(space: Keyspace, given: Given) -> Reply:
     """Admit one job that is ready to run. 1, 0 for a duplicate, or EMQKIND: policy, then existence, then write."""
-    return _admit_one(space, given, space.zset(given.keys["pending"]), b"pending", 0)
+    return _admit_one(space, given, given.keys["pending"], b"pending", 0)
 
 
 def schedule(space: Keyspace, given: Given) -> Reply:
     """Admit one job that waits for an instant. As `enqueue`, into `schedule` at the due ms."""
-    return _admit_one(space, given, space.zset(given.keys["schedule"]), b"scheduled", due_at(space, given))
+    return _admit_one(space, given, given.keys["schedule"], b"scheduled", due_at(space, given))
 
 
 def enqueue_many(space: Keyspace, given: Given) -> Reply:
@@ -45,12 +45,14 @@ def due_at(space: Keyspace, given: Given) -> int:
     return space.now_ms + value if given.args["mode"] == b"in" else value
 
 
-def _admit_one(space: Keyspace, given: Given, target: ZSet, state: bytes, score: int) -> Reply:
+def _admit_one(space: Keyspace, given: Given, target: bytes, state: bytes, score: int) -> Reply:
     job = given.args["id"]
     if not is_job_id(job):
         return ErrorReply(f"EMQKIND {job.decode('utf-8', 'replace')} does not begin with JOB")
     row = space.hash(given.keys["job"])
-    return _admit(row, target, job, state, score, given.args["payload"], given.args["max_attempts"])
+    if b"attempts" in row:
+        return 0
+    return _admit(row, space.zset(target), job, state, score, given.args["payload"], given.args["max_attempts"])
 
 
 def _admit(row: Hash, target: ZSet, job: bytes, state: bytes, score: int, payload: bytes, cap: bytes) -> int:

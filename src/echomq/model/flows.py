@@ -80,7 +80,7 @@ class Here:
 
     def _fail(self, error: bytes, now_ms: int) -> None:
         """Move the parent to dead, and tell its own parent in the same step (W15), through the outbox."""
-        if self.parent.state != AWAITING and not self.parent.place.holds(self.parent.id):
+        if self.parent.state not in (AWAITING, b"pending"):
             return
         self.parent.place.take_out(self.parent.id)
         self.dead.add(self.parent.id, 0)
@@ -88,7 +88,8 @@ class Here:
         self.parent.row.set(b"died_at", now_ms)
         grandparent = self.parent.row.get(b"parent")
         if grandparent:
-            queue = self.parent.row.get(b"parent_queue") or self.parent.names.queue
+            queue = self.parent.row.get(b"parent_queue")
+            queue = self.parent.names.queue if queue is None else queue
             self.outbox.push(_failure_entry(queue, grandparent, self.parent, error))
 
 
@@ -102,10 +103,10 @@ def parent_of(space: Keyspace, child: Job) -> Parent | None:
         return None
     outbox = space.list(names.of(b"flow:outbox"))
     queue = child.row.get(b"parent_queue")
-    if queue and queue != names.queue:
+    if queue is not None and queue != names.queue:
         return Elsewhere(outbox, queue, parent)
     found = judge(space, names, parent)
-    return None if isinstance(found, NoJob) else _here(space, names, found, outbox)
+    return None if isinstance(found, NoJob) else _here(space, names, found.in_hand(), outbox)
 
 
 def _here(space: Keyspace, names: Names, parent: Job, outbox: List) -> Here:

@@ -1,15 +1,15 @@
 """What an id stands for, and the moves that many transitions share (docs/wire.md, rules 2 to 5, 7, 8).
 
-Taking a job in hand reads its row and judges the kinds of everything that moving it may write. Only then does a body
-write.
+Taking a job in hand reads its row and judges its numbers. What else a move will write is taken in hand by the body that
+makes it: a key that a call has no need of does not disturb it, whatever it holds.
 """
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, Self
 
 from echomq.model.keyspace import Keyspace, WrongKind
-from echomq.model.lanes import Place, place_of
+from echomq.model.lanes import Place, place_of, ready_key
 from echomq.model.names import Names
 from echomq.model.values import Hash
 from echomq.model.zset import ZSet
@@ -43,12 +43,27 @@ class NoJob(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job in hand: its row, the names of its queue, and where it waits when it is ready."""
+    """A job in hand: its row, and the names of its queue."""
 
     id: bytes
     row: Hash
     names: Names
-    place: Place
+    space: Keyspace
+
+    @property
+    def place(self) -> Place:
+        """Where it waits when it is ready. Raises `WrongKind`."""
+        return place_of(self.space, self.names, self.group)
+
+    def in_hand(self) -> Self:
+        """Return the job once the kinds of all that moving it may write are judged. Raises `WrongKind`."""
+        place_of(self.space, self.names, self.group)
+        return self
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it waits to be served. Raises `WrongKind`."""
+        return self.id in self.space.zset(ready_key(self.names, self.group))
 
     @property
     def token(self) -> bytes:
@@ -70,10 +85,10 @@ class Job:
         """How many attempts count against a cap (docs/wire.md, rule 5)."""
         return self.row.number(b"attempts") - self.row.number(b"unspent")
 
-    def cap(self, otherwise: int | None) -> int | None:
-        """Return the job's own cap on attempts, or the caller's."""
-        own = self.row.get(b"max_attempts")
-        return otherwise if own is None else self.row.number(b"max_attempts")
+    def is_spent(self, otherwise: int | None) -> bool:
+        """Whether no attempt is left under the job's own cap, or else under the caller's; without any there is."""
+        cap = self.row.number(b"max_attempts") if b"max_attempts" in self.row else otherwise
+        return cap is not None and self.spent >= cap
 
     def shown(self, token: bytes) -> bool:
         """Whether this is the current attempt's token (docs/wire.md, rule 4). 0 is no attempt: nobody has claimed."""
@@ -87,7 +102,7 @@ def take(space: Keyspace, names: Names, job: bytes) -> Job | None:
         return None
     for counted in (b"attempts", b"unspent", b"max_attempts"):
         row.number(counted)  # judged here: a count that is no number must not fail in the middle of the writes
-    return Job(job, row, names, place_of(space, names, row.get(b"group")))
+    return Job(job, row, names, space)
 
 
 def judge(space: Keyspace, names: Names, job: bytes) -> Job | NoJob:
@@ -113,10 +128,11 @@ def broken_row(job: bytes) -> ErrorReply:
 
 def leave_active(active: ZSet, job: Job) -> None:
     """Step `L(id, g)`: take a job out of flight, or out of its ready set when its lease lapsed (protocol 0)."""
+    place = job.place
     if active.remove(job.id):
-        job.place.lease_ended()
+        place.lease_ended()
     else:
-        job.place.take_out(job.id)
+        place.take_out(job.id)
 
 
 def make_ready(job: Job) -> None:

@@ -19,7 +19,7 @@ from echomq.model.values import Hash, List, MemberSet
 from echomq.model.view import number
 from echomq.model.zset import ZSet
 
-__all__ = ["FlatPlace", "LanePlace", "Place", "Rota", "place_of"]
+__all__ = ["FlatPlace", "LanePlace", "Place", "Rota", "place_of", "ready_key"]
 
 WAKES_MAX: Final = 64
 """The most wake tokens that are kept (protocol 0, rule R, step 5)."""
@@ -27,10 +27,6 @@ WAKES_MAX: Final = 64
 
 class Place(Protocol):
     """Where one job waits when it is ready."""
-
-    def holds(self, job: bytes) -> bool:
-        """Whether the job waits here."""
-        ...
 
     def put(self, job: bytes) -> None:
         """Let the job wait here, at its mint place: all scores are 0, so the order is that of the ids."""
@@ -50,10 +46,6 @@ class FlatPlace:
     """The flat set of a queue, `pending`, for jobs without a group."""
 
     pending: ZSet
-
-    def holds(self, job: bytes) -> bool:
-        """Whether the job waits here."""
-        return job in self.pending
 
     def put(self, job: bytes) -> None:
         """Let the job wait here."""
@@ -120,10 +112,6 @@ class LanePlace:
     lane: ZSet
     rota: Rota
 
-    def holds(self, job: bytes) -> bool:
-        """Whether the job waits here."""
-        return job in self.lane
-
     def put(self, job: bytes) -> None:
         """Let the job wait here, and the group take its turn (rule R)."""
         self.lane.add(job, 0)
@@ -141,11 +129,17 @@ class LanePlace:
         self.rota.enter(self.group, self.lane, in_flight=in_flight)
 
 
+def ready_key(names: Names, group: bytes | None) -> bytes:
+    """Return the key of the set in which a job of this group, or of none, waits."""
+    return names.of(b"pending") if group is None else names.lane(group)
+
+
 def place_of(space: Keyspace, names: Names, group: bytes | None) -> Place:
     """Return where a job of this group, or of none, waits when it is ready. Raises `WrongKind`."""
+    ready = space.zset(ready_key(names, group))
     if group is None:
-        return FlatPlace(space.zset(names.of(b"pending")))
+        return FlatPlace(ready)
     rota = Rota.of(space, names)
     rota.in_flight.number(group)  # judged here: a count that is no number must not fail in the middle of the writes
     rota.at_limit(group, 0)
-    return LanePlace(group, space.zset(names.lane(group)), rota)
+    return LanePlace(group, ready, rota)

@@ -25,9 +25,9 @@ SLICE: Final = 100
 def promote(space: Keyspace, given: Given) -> Reply:
     """Make due jobs ready: how many ids left `schedule`, ghosts (dropped: W4) and broken ones (to dead) included."""
     names, waiting = given.names, space.zset(given.keys["schedule"])
-    dead = space.zset(names.of(b"dead"))
+    dead, _ = space.zset(names.of(b"dead")), space.zset(given.keys["pending"])
     due = waiting.up_to(space.now_ms, given.limit("limit", default=SLICE))
-    found = [judge(space, names, job_id) for job_id in due]
+    found = _in_hand(space, names, due)
     for job_id, what in zip(due, found, strict=True):
         waiting.remove(job_id)
         if isinstance(what, Job):
@@ -43,9 +43,10 @@ def promote_now(space: Keyspace, given: Given) -> Reply:
     waiting = space.zset(given.keys["schedule"])
     if job is None:
         return [b"gone"]
-    if not waiting.remove(job.id):
+    if job.id not in waiting:
         return [b"not_scheduled"]
     make_ready(job)
+    waiting.remove(job.id)
     return [b"promoted"]
 
 
@@ -70,11 +71,11 @@ def reap(space: Keyspace, given: Given) -> Reply:
     A job that has lost its worker as often as its cap allows goes to dead with the reason (W20).
     """
     names, active = given.names, space.zset(given.keys["active"])
-    dead = space.zset(names.of(b"dead"))
+    dead, _ = space.zset(names.of(b"dead")), space.zset(given.keys["pending"])
     otherwise = given.number("max_attempts") if given.args["max_attempts"] else None
     lapsed = active.up_to(space.now_ms, given.limit("limit", default=SLICE))
-    found = [judge(space, names, job_id) for job_id in lapsed]
-    deaths = {what.id: Death.of(space, what) for what in found if isinstance(what, Job) and _is_spent(what, otherwise)}
+    found = _in_hand(space, names, lapsed)
+    deaths = {what.id: Death.of(space, what) for what in found if isinstance(what, Job) and what.is_spent(otherwise)}
     for job_id, what in zip(lapsed, found, strict=True):
         if isinstance(what, Job):
             _end_lease(active, what, deaths.get(job_id))
@@ -90,11 +91,6 @@ def reap(space: Keyspace, given: Given) -> Reply:
     return [b"reaped", len(lapsed), recovered, died, ghosts]
 
 
-def _is_spent(job: Job, otherwise: int | None) -> bool:
-    cap = job.cap(otherwise)
-    return cap is not None and job.spent >= cap
-
-
 def _end_lease(active: ZSet, job: Job, death: Death | None) -> None:
     leave_active(active, job)
     if death is None:
@@ -103,19 +99,26 @@ def _end_lease(active: ZSet, job: Job, death: Death | None) -> None:
         death.come(b"lease lapsed on attempt %b, and no attempt is left" % job.token)
 
 
+def _in_hand(space: Keyspace, names: Names, job_ids: Sequence[bytes]) -> list[Job | NoJob]:
+    """Take all jobs of a slice in hand, before the first of them is moved."""
+    found = (judge(space, names, job_id) for job_id in job_ids)
+    return [what.in_hand() if isinstance(what, Job) else what for what in found]
+
+
 # --- remove ---------------------------------------------------------------------------------------------------------
 
 
 def remove(space: Keyspace, given: Given) -> Reply:
     """Delete a job from wherever it is: 1, -1 when it is gone, or EMQLOCK while another speaker's worker holds it.
 
-    A lane loses it too, and a lease that it had no longer counts for its group (W7).
+    A lane loses it too, and a lease that it had no longer counts for its group (W7). A result that was kept stands for
+    the job: what is left of it goes.
     """
     job_id, names = given.args["id"], given.names
     sets = {name: space.zset(given.keys[name]) for name in ("pending", "active", "schedule", "dead")}
     parked = space.string(given.keys["dedup"]) if given.args["did"] else None
-    if not space.exists(names.row(job_id)):
-        return 1 if space.delete(names.beside_row(job_id, b"result")) else -1
+    if not space.exists(names.row(job_id)) and not space.exists(names.beside_row(job_id, b"result")):
+        return -1
     if _is_locked(space, names, job_id, sets["active"]):
         return ErrorReply("EMQLOCK the job is held by a worker")
     job = None if is_broken(space, names, job_id) else take(space, names, job_id)
@@ -137,6 +140,8 @@ def _is_locked(space: Keyspace, names: Names, job_id: bytes, active: ZSet) -> bo
     between the two commands; without one it counts only while the lease runs, or the job of a dead worker could never
     be removed (W36).
     """
+    if not space.exists(names.row(job_id)):
+        return False
     if space.exists(names.beside_row(job_id, b"lock")):
         return True
     if is_broken(space, names, job_id):
@@ -159,7 +164,7 @@ def reprocess(space: Keyspace, given: Given) -> Reply:
         return -1
     if job.id not in dead:
         return ErrorReply("EMQSTATE the job is not dead")
-    _revive(dead, job, fresh=given.args["fresh"] == b"1")
+    _revive(dead, job.in_hand(), fresh=given.args["fresh"] == b"1")
     return 1
 
 
@@ -167,7 +172,7 @@ def reprocess_many(space: Keyspace, given: Given) -> Reply:
     """Make a slice of the dead jobs ready again: [reprocessed, count, next]. Broken ones stay where they are."""
     names, dead, limit = given.names, space.zset(given.keys["dead"]), given.limit("limit", default=SLICE)
     walked = dead.after(given.args["after"], limit)
-    found = [judge(space, names, job_id) for job_id in walked]
+    found = _in_hand(space, names, walked)
     for job_id, what in zip(walked, found, strict=True):
         if isinstance(what, Job):
             _revive(dead, what, fresh=given.args["fresh"] == b"1")

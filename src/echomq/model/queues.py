@@ -65,11 +65,11 @@ def repair(space: Keyspace, given: Given) -> Reply:
     judged = [judge(space, names, job_id) for job_id in candidates]
     sets = [space.zset(names.of(name)) for name in (b"pending", b"active", b"schedule", b"dead")]
     lost = [
-        job
+        job if job.state == b"dead" else job.in_hand()
         for job in judged
         if isinstance(job, Job) and job.state != b"awaiting_children" and not _has_place(job, sets)
     ]
-    dead = space.zset(names.of(b"dead"))
+    dead = sets[-1]
     for job in lost:
         if job.state == b"dead":
             dead.add(job.id, 0)
@@ -79,7 +79,7 @@ def repair(space: Keyspace, given: Given) -> Reply:
 
 
 def _has_place(job: Job, sets: list[ZSet]) -> bool:
-    return job.place.holds(job.id) or any(job.id in zset for zset in sets)
+    return any(job.id in zset for zset in sets) or job.is_ready
 
 
 BODIES: Final[Bodies] = {

@@ -22,7 +22,7 @@ __all__ = ["BODIES", "Death"]
 
 def may_settle(active: ZSet, job: Job, token: bytes) -> bool:
     """Rule 4: the token is right, and the job is leased or back in its ready set since."""
-    return job.shown(token) and (job.id in active or job.place.holds(job.id))
+    return job.shown(token) and (job.id in active or job.is_ready)
 
 
 # --- complete -------------------------------------------------------------------------------------------------------
@@ -44,9 +44,9 @@ def complete_many(space: Keyspace, given: Given) -> Reply:
     """Retire jobs, each on its own: for each in order `completed`, `gone`, `stale` or `broken`."""
     names, active = given.names, space.zset(given.keys["active"])
     in_hand: dict[bytes, _Retirement] = {}
-    for job, _token, _ttl, _result in given.more_args:
+    for job, token, _ttl, _result in given.more_args:
         found = judge(space, names, job)
-        if isinstance(found, Job) and job not in in_hand:
+        if isinstance(found, Job) and job not in in_hand and may_settle(active, found, token):
             in_hand[job] = _Retirement.of(space, active, found)
     return [
         _complete_one(space, names, in_hand.get(job), job, token, int(ttl or b"0"), result)
@@ -59,9 +59,9 @@ def _complete_one(
 ) -> bytes:
     if is_broken(space, names, job):
         return b"broken"
-    if in_hand is None or b"attempts" not in in_hand.job.row:
+    if b"attempts" not in space.hash(names.row(job)):
         return b"gone"
-    if not may_settle(in_hand.active, in_hand.job, token):
+    if in_hand is None or not may_settle(in_hand.active, in_hand.job, token):
         return b"stale"
     _retire(in_hand, ttl_ms, result)
     return b"completed"
@@ -81,7 +81,7 @@ class _Retirement:
     def of(cls, space: Keyspace, active: ZSet, job: Job) -> "_Retirement":
         completed = space.hash(job.names.of(b"metrics:completed"))
         completed.number(b"count")
-        return cls(space, active, job, parent_of(space, job), completed)
+        return cls(space, active, job.in_hand(), parent_of(space, job), completed)
 
 
 def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
@@ -112,15 +112,16 @@ def retry(space: Keyspace, given: Given) -> Reply:
     job = take(space, given.names, given.args["id"])
     if job is None:
         return ErrorReply("EMQSTALE job gone")
-    active, waiting = space.zset(given.keys["active"]), space.zset(given.keys["schedule"])
+    active, error, most = space.zset(given.keys["active"]), given.args["reason"], given.number("max_attempts")
     if not may_settle(active, job, given.args["token"]):
         return ErrorReply(STALE)
-    death, error, most = Death.of(space, job), given.args["reason"], given.number("max_attempts")
-    cap = job.cap(most)
-    leave_active(active, job)
-    if most == 0 or (cap is not None and job.spent >= cap):
+    if most == 0 or job.is_spent(most):
+        death = Death.of(space, job)
+        leave_active(active, job)
         death.come(error)
         return b"dead"
+    waiting = space.zset(given.keys["schedule"])
+    leave_active(active, job)
     job.row.set(b"last_error", error)
     job.row.set(b"state", b"scheduled")
     waiting.add(job.id, space.now_ms + given.number("delay_ms"))
@@ -167,8 +168,8 @@ def release(space: Keyspace, given: Given) -> Reply:
     active = space.zset(given.keys["active"])
     if not job.shown(given.args["token"]) or job.id not in active:
         return [b"stale"]
-    job.row.add(b"unspent", 1)
     leave_active(active, job)
+    job.row.add(b"unspent", 1)
     make_ready(job)
     return [b"released"]
 
@@ -181,12 +182,13 @@ def delay(space: Keyspace, given: Given) -> Reply:
     job = take(space, given.names, job_id)
     if job is None:
         return ErrorReply("EMQSTALE job gone")
-    active, waiting = space.zset(given.keys["active"]), space.zset(given.keys["schedule"])
+    active = space.zset(given.keys["active"])
     if not may_settle(active, job, given.args["token"]):
         return ErrorReply(STALE)
+    waiting = space.zset(given.keys["schedule"])
+    leave_active(active, job)
     if given.args["unspent"] == b"1":
         job.row.add(b"unspent", 1)
-    leave_active(active, job)
     job.row.set(b"state", b"scheduled")
     waiting.add(job.id, due_at(space, given))
     return 1
