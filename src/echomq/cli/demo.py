@@ -9,7 +9,7 @@ from echomq.demo.play import DemoOptions, play
 from echomq.demo.report import Figures, Problem
 from echomq.demo.show import show_on
 
-__all__ = ["demo", "sentences"]
+__all__ = ["as_plain", "demo", "sentences"]
 
 _PROBLEMS_SHOWN = 20
 

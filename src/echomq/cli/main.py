@@ -18,7 +18,7 @@ def run() -> None:
     if missing:
         print(MISSING.format(names=" and ".join(missing)), file=sys.stderr)
         sys.exit(1)
-    from echomq.cli.tree import app  # noqa: PLC0415 - it needs the extra
+    from echomq.cli._tree import app  # noqa: PLC0415 - it needs the extra
 
     app()
 

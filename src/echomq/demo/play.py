@@ -6,9 +6,11 @@ fails. No process is left either.
 
 import os
 import secrets
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -30,6 +32,7 @@ from echomq.demo.report import (
 )
 from echomq.demo.show import Moment, Show
 from echomq.demo.stage import WORKER_COMMAND, Actor, Kill, Stage
+from echomq.demo.words import about, counted
 from echomq.demo.worker import Orders
 from echomq.errors import DemoFailed
 from echomq.ids import JobId
@@ -45,7 +48,6 @@ SLICE: Final = 500
 STANDSTILL_MS: Final = 30_000
 """How long nothing may be done before the demo stops waiting and calls what is missing lost."""
 
-_UNREADABLE_NAMED: Final = 10
 _OBLITERATE_STEPS_MAX: Final = 1_000_000
 _ENDED: Final = (CountName.PENDING, CountName.ACTIVE, CountName.SCHEDULE, CountName.DEAD, CountName.COMPLETED)
 
@@ -67,18 +69,21 @@ def play(url: str, options: DemoOptions, show: Show) -> Figures:
     """
     began = time.monotonic()
     found = find_files(options.directory, limit=options.limit)
-    _tell_found(found, show)
+    for sentence in about(found):
+        show.say(sentence)
     queue = f"demo-{secrets.token_hex(4)}"
     with EchoMQ(url) as app, tempfile.TemporaryDirectory(prefix="echomq-demo-") as directory:
         jobs = app.blocking_jobs(queue)
         orders = Orders(
             url=url, queue=queue, journal="", lease_ms=LEASE_MS, beat_ms=BEAT_MS, result_ttl_ms=RESULT_TTL_MS
         )
+        stage = Stage(orders, Path(directory), command=options.worker_command)
         try:
-            with Stage(orders, Path(directory), command=options.worker_command) as stage:
-                figures = _Play(jobs, stage, found, show).run()
+            figures = _Play(jobs, stage, found, show).run()
         finally:
-            _clean_up(jobs)
+            with _undisturbed():
+                stage.close()
+                _clean_up(jobs)
     return replace(figures, total_s=round(time.monotonic() - began, 2))
 
 
@@ -155,7 +160,7 @@ class _Play:
         taker = self.stage.start()
         self.show.say(
             f"{self.kill.started:,} of {len(self.found.files):,} jobs have started. Worker {self.kill.number}, process"
-            f" {self.kill.pid}, is killed with SIGKILL while it holds {_jobs(len(self.kill.held))}. Worker"
+            f" {self.kill.pid}, is killed with SIGKILL while it holds {counted(len(self.kill.held), 'job')}. Worker"
             f" {taker.number}, process {taker.pid}, takes its place."
         )
 
@@ -224,6 +229,16 @@ class _Play:
         )
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Put off Ctrl-C and SIGTERM: a second one must not leave the queue and the workers behind."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _clean_up(jobs: BlockingJobs) -> None:
     """Delete the queue with everything in it. Raises `DemoFailed` when that cannot be."""
     jobs.pause()
@@ -239,25 +254,5 @@ def _clean_up(jobs: BlockingJobs) -> None:
     raise DemoFailed(f"the demo's queue {jobs.queue} does not end: delete it with `echomq queue obliterate`")
 
 
-def _tell_found(found: Found, show: Show) -> None:
-    show.say(
-        f"{shown(os.fsencode(found.directory))} has {_files(len(found.files))} of {found.size_bytes / 1e6:,.1f} MB in all."
-    )
-    if found.is_cut:
-        show.say("There are more; the demo takes only so many (--limit).")
-    if found.unreadable:
-        named = ", ".join(shown(path) for path in found.unreadable[:_UNREADABLE_NAMED])
-        rest = len(found.unreadable) - _UNREADABLE_NAMED
-        show.say(f"Left out, because they cannot be read: {named}" + (f" and {rest:,} more." if rest > 0 else "."))
-
-
 def _count(problems: Sequence[Problem], kind: str) -> int:
     return sum(problem.kind == kind for problem in problems)
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"
-
-
-def _jobs(count: int) -> str:
-    return f"{count:,} job{'' if count == 1 else 's'}"

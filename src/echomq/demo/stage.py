@@ -15,8 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 
@@ -141,7 +140,7 @@ class Actor:
 
 
 class Stage:
-    """All workers of one run. A context manager: whatever happens, no process is left at its end."""
+    """All workers of one run. Close it whatever happens: then no process is left."""
 
     def __init__(self, orders: Orders, directory: Path, *, command: Sequence[str] = WORKER_COMMAND) -> None:
         self._orders = orders
@@ -203,14 +202,6 @@ class Stage:
         deadline = time.monotonic() + STOP_S
         for actor in self.actors:
             actor.await_end(deadline)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _held_by(actor: Actor, jobs: BlockingJobs) -> tuple[JobId, ...]:

@@ -19,7 +19,7 @@ from echomq.demo.handler import FileReader
 from echomq.demo.journal import JournalWriter
 from echomq.worker import Worker, WorkerOptions
 
-__all__ = ["Holder", "Orders", "main"]
+__all__ = ["Holder", "Orders", "main", "serve"]
 
 _HOLD_S: Final = 20.0
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from echomq.cli._job_tree import job_app
+from echomq.cli._queue_tree import queue_app
 from echomq.cli.arguments import Json, Url, end_with, examples
 from echomq.cli.demo import demo as play_demo
-from echomq.cli.job_tree import job_app
-from echomq.cli.queue_tree import queue_app
 from echomq.cli.render import View
 from echomq.cli.server import serve
 from echomq.cli.version import show_version
