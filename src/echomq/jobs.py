@@ -9,6 +9,7 @@ which answers it can give and whether it is safe to repeat stand at the handle, 
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from echomq.batches import BATCH_MAX, in_batches
 from echomq.codec import check_size
 from echomq.errors import EchoMQError, NodeLeaseLapsed
 from echomq.ids import JobId
@@ -66,10 +67,9 @@ from echomq.records import (
     Waiting,
 )
 from echomq.states import COUNT_NAMES, CountName, JobState, SetName
-from echomq.transitions.add_log import LOG_LINES_KEPT, add_log
+from echomq.transitions.add_log import add_log
 from echomq.transitions.browse import browse
 from echomq.transitions.call import Call
-from echomq.transitions.checks import BATCH_MAX
 from echomq.transitions.claim import claim
 from echomq.transitions.claim_many import claim_many
 from echomq.transitions.complete import complete
@@ -78,7 +78,7 @@ from echomq.transitions.counts import counts
 from echomq.transitions.delay import delay
 from echomq.transitions.drain import drain
 from echomq.transitions.enqueue import enqueue
-from echomq.transitions.enqueue_many import enqueue_many, slices
+from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.extend import extend
 from echomq.transitions.extend_many import extend_many
 from echomq.transitions.get_job import get_job
@@ -108,6 +108,10 @@ from echomq.transitions.update_progress import update_progress
 __all__ = ["Jobs", "Runner"]
 
 A = TypeVar("A")
+
+# How many calls go out together: enough to hide the round trip, few enough to keep buffers small.
+_BATCHES_AT_ONCE = 16
+_READS_AT_ONCE = 1000
 
 
 class Runner(Protocol):
@@ -209,7 +213,7 @@ class Jobs:
 
         An item is a payload, which gets a new id, or a `NewJob` with an id of yours. Up to 1000 jobs or 4 MiB are one
         atomic step; the steps of a call go out together. All
-        items are checked before the first is sent. When a step fails its exception is raised, after the others have
+        items are checked before the first is sent. When a step fails its exception is raised, and other steps may have
         landed: repeat the whole call with `NewJob`s, and those already admitted are answered `Duplicate`.
         """
         new: list[NewJob] = []
@@ -217,7 +221,7 @@ class Jobs:
             made = item if isinstance(item, NewJob) else NewJob(await self.mint(), item, max_attempts)
             check_size("payload", made.payload, self._payload_bytes_max)
             new.append(made)
-        calls = [enqueue_many(self._keys, slice_) for slice_ in slices(new)]
+        calls = [enqueue_many(self._keys, batch) for batch in in_batches(new, _payload_bytes)]
         return [answer for slice_ in await self._all(calls) for answer in slice_]
 
     # --- claiming and settling --------------------------------------------------------------------------------------
@@ -255,7 +259,7 @@ class Jobs:
         for item in items:
             if item.result is not None:
                 check_size("result", item.result, self._payload_bytes_max)
-        calls = [complete_many(self._keys, items[at : at + BATCH_MAX]) for at in range(0, len(items), BATCH_MAX)]
+        calls = [complete_many(self._keys, batch) for batch in in_batches(items, _result_bytes)]
         return [answer for slice_ in await self._all(calls) for answer in slice_]
 
     async def retry(
@@ -364,7 +368,7 @@ class Jobs:
         return await self._runner.run(update_progress(self._keys, JobId.parse(job), progress, token=token))
 
     async def add_log(
-        self, job: JobId | str, line: bytes, *, keep: int | None = LOG_LINES_KEPT, token: Token | None = None
+        self, job: JobId | str, line: bytes, *, keep: int | None = 1000, token: Token | None = None
     ) -> Logged | Gone | Stale:
         """Append a line to a job's log and keep the last `keep`; None keeps all (protocol 4.13). Fenced by `token`."""
         check_size("log line", line, self._payload_bytes_max)
@@ -414,7 +418,7 @@ class Jobs:
 
     async def get_results(self, jobs: Sequence[JobId]) -> list[Finished | Failed | Waiting | Gone]:
         """Return how many jobs ended, in one round trip; one answer for each, in order."""
-        return await self._all([get_result(self._keys, job) for job in jobs])
+        return await self._all([get_result(self._keys, job) for job in jobs], at_once=_READS_AT_ONCE)
 
     # --- the queue --------------------------------------------------------------------------------------------------
 
@@ -436,10 +440,19 @@ class Jobs:
         """Delete a slice of a paused queue with all it has. Call again with the answer's `cursor` (protocol 4.18.4)."""
         return await self._runner.run(obliterate(self._keys, force=force, budget=budget, cursor=cursor))
 
-    async def _all(self, calls: Sequence[Call[A]]) -> list[A]:
+    async def _all(self, calls: Sequence[Call[A]], *, at_once: int = _BATCHES_AT_ONCE) -> list[A]:
         answers: list[A] = []
-        for answer in await self._runner.run_all(calls):
-            if isinstance(answer, EchoMQError):
-                raise answer
-            answers.append(answer)
+        for at in range(0, len(calls), at_once):
+            for answer in await self._runner.run_all(calls[at : at + at_once]):
+                if isinstance(answer, EchoMQError):
+                    raise answer
+                answers.append(answer)
         return answers
+
+
+def _payload_bytes(new: NewJob) -> int:
+    return len(new.payload)
+
+
+def _result_bytes(item: Completion) -> int:
+    return len(item.result or b"")

@@ -4,7 +4,9 @@
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, NoReturn
+
+from echomq.errors import InvalidOption
 
 __all__ = ["COUNT_NAMES", "MOVES", "SET_NAMES", "CountName", "JobState", "SetName"]
 
@@ -21,7 +23,15 @@ class JobState(StrEnum):
     ABSENT = "absent"
 
 
-class SetName(StrEnum):
+class _Named(StrEnum):
+    """An enumeration whose unknown names are the caller's mistake, with a sentence that lists the known ones."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise InvalidOption(cls.__name__, value, f"one of {', '.join(cls)}")
+
+
+class SetName(_Named):
     """A sorted set of a queue that can be browsed. Note `schedule`: the set's name, while the state is `scheduled`."""
 
     PENDING = "pending"
@@ -30,7 +40,7 @@ class SetName(StrEnum):
     DEAD = "dead"
 
 
-class CountName(StrEnum):
+class CountName(_Named):
     """What `counts` can count: the members of a set, or how often something happened (protocol 4.18.6)."""
 
     PENDING = "pending"

@@ -35,7 +35,9 @@ def test_a_public_module_exports_exactly_what_it_defines(name: str) -> None:
         and value.__module__ == name
     }
     exported = set(getattr(module, "__all__", ()))
-    assert defined <= exported
+    # The model's bodies are reached through their register, under their transitions' names.
+    registered = {body.__name__ for body in getattr(module, "BODIES", {}).values()}
+    assert defined - registered <= exported
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)

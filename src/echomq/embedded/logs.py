@@ -78,13 +78,18 @@ def tail(path: Path, *, since_bytes: int = 0) -> str:
     return "\n".join(lines[-_TAIL_LINES:])
 
 
-def diagnosis(end_of_log: str, *, data: Path) -> str:
-    """Return a sentence about why a server did not start, with the end of its log below it."""
+def diagnosis(end_of_log: str, *, data: Path, exit_code: int | None) -> str:
+    """Return a sentence about why a server did not start, with the end of its log below it.
+
+    `exit_code` is negative for a signal, as `subprocess` gives it.
+    """
     for sign, cause in _CAUSES:
         if sign in end_of_log:
             reason = cause.format(data=data)
             break
     else:
         reason = "the end of its log says why"
+        if exit_code is not None and exit_code < 0:
+            reason = f"it was ended by signal {-exit_code}, by another program or for want of memory"
     shown = end_of_log or "(the log is empty)"
     return f"the embedded server did not start: {reason}\n{shown}"

@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from echomq.errors import EmbeddedFailed
 
-__all__ = ["SOCKET_PATH_BYTES_MAX", "Layout", "default_home", "socket_url"]
+__all__ = ["SOCKET_PATH_BYTES_MAX", "Layout", "default_home", "refusal", "socket_url"]
 
 SOCKET_PATH_BYTES_MAX = 100
 """Linux allows 107 bytes and macOS 103; the rest is left for temporary names."""

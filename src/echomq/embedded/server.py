@@ -143,10 +143,12 @@ def _start(
     _end(child)
     if is_stopping():
         return None
-    end_of_log = logs.tail(layout.server_log, since_bytes=since_bytes) if log_fd is None else "(its log is above)"
+    if log_fd is not None:
+        raise EmbeddedFailed("the server did not start: its log, which stands above, says why")
+    end_of_log = logs.tail(layout.server_log, since_bytes=since_bytes)
     if was_running:
         raise EmbeddedFailed(f"the embedded server was silent for {SILENCE_MAX_MS} ms and was stopped\n{end_of_log}")
-    raise EmbeddedFailed(logs.diagnosis(end_of_log, data=layout.data))
+    raise EmbeddedFailed(logs.diagnosis(end_of_log, data=layout.data, exit_code=child.returncode))
 
 
 def _refuse_foreign(socket: Path) -> None:

@@ -28,10 +28,10 @@ class Listen:
 def server_arguments(binary: Path, layout: Layout, listen: Listen) -> Sequence[str]:
     """Return the whole command line. The server quotes each argument itself, so any path will do.
 
-    Every write goes to the append-only file before it is answered and is forced to disk once a second. A crash of the
-    machine costs about that second; a crash of the server alone costs nothing, unless the disk is so slow that a write
-    had to wait for the flush before it (two seconds at most). There is no memory limit: evicting a key would lose a
-    job.
+    Every write goes to the append-only file before it is answered, and the file is flushed to disk once a second. A
+    crash of the machine costs about that second. A crash of the server alone costs only what it answered while such a
+    flush was going on (milliseconds, two seconds at most), since those writes wait for its end. There is no memory
+    limit: evicting a key would lose a job.
     """
     settings: dict[str, Sequence[str]] = {
         "port": [str(listen.port)],

@@ -7,7 +7,7 @@ are passed over inside the step, within a bound: "empty" means that there is not
 from typing import Final
 
 from echomq.model.given import Bodies, Given
-from echomq.model.jobs import Job, NoJob, broken_row, judge
+from echomq.model.jobs import Job, NoJob, broken_row, bury, judge
 from echomq.model.keyspace import Keyspace
 from echomq.model.zset import ZSet
 from echomq.resp.reply import Reply
@@ -55,7 +55,6 @@ def claim_many(space: Keyspace, given: Given) -> Reply:
     if b"paused" in space.hash(given.keys["meta"]):
         return [b"paused"]
     pending, active = space.zset(given.keys["pending"]), space.zset(given.keys["active"])
-    dead = space.zset(given.keys["dead"])
     jobs: list[Job] = []
     passed: list[tuple[bytes, NoJob]] = []
     for head in pending.heads(size + SPARE_HEADS):
@@ -66,12 +65,11 @@ def claim_many(space: Keyspace, given: Given) -> Reply:
             jobs.append(found)
         else:
             passed.append((head, found))
-    for head, what in passed:
-        pending.remove(head)
-        if what is NoJob.BROKEN:
-            dead.add(head, 0)
-    served = [_lease(space, pending, active, job, lease_ms) for job in jobs]
     broken = [head for head, what in passed if what is NoJob.BROKEN]
+    bury(space, names, broken)
+    for head, _ in passed:
+        pending.remove(head)
+    served = [_lease(space, pending, active, job, lease_ms) for job in jobs]
     return [b"claimed" if served else b"empty", len(pending), broken, served]
 
 

@@ -53,6 +53,7 @@ class Here:
     failed: Hash
     unsuccessful: Hash
     dead: ZSet
+    pending: ZSet
     outbox: List
 
     def completed(self, child: Job, result: bytes) -> None:
@@ -83,6 +84,7 @@ class Here:
         if self.parent.state not in (AWAITING, b"pending"):
             return
         self.parent.place.take_out(self.parent.id)
+        self.pending.remove(self.parent.id)  # another speaker releases a parent to the flat set, grouped or not
         self.dead.add(self.parent.id, 0)
         self.parent.row.set(b"state", b"dead")
         self.parent.row.set(b"died_at", now_ms)
@@ -119,6 +121,7 @@ def _here(space: Keyspace, names: Names, parent: Job, outbox: List) -> Here:
         failed=space.hash(names.beside_row(parent.id, b"failed")),
         unsuccessful=space.hash(names.beside_row(parent.id, b"unsuccessful")),
         dead=space.zset(names.of(b"dead")),
+        pending=space.zset(names.of(b"pending")),
         outbox=outbox,
     )
 

@@ -4,6 +4,7 @@ Taking a job in hand reads its row and judges its numbers. What else a move will
 makes it: a key that a call has no need of does not disturb it, whatever it holds.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Self
@@ -21,7 +22,9 @@ __all__ = [
     "Job",
     "NoJob",
     "broken_row",
+    "bury",
     "delete_job",
+    "is_broken",
     "judge",
     "leave_active",
     "make_ready",
@@ -124,6 +127,12 @@ def is_broken(space: Keyspace, names: Names, job: bytes) -> bool:
 def broken_row(job: bytes) -> ErrorReply:
     """Return the refusal of a transition that met a broken row."""
     return ErrorReply(f"WRONGTYPE the row of {job.decode('utf-8', 'replace')} is not a hash")
+
+
+def bury(space: Keyspace, names: Names, broken: Iterable[bytes]) -> None:
+    """Put ids whose row is broken to dead, and write nothing to the row (rule 3)."""
+    for job in broken:
+        space.zset(names.of(b"dead")).add(job, 0)
 
 
 def leave_active(active: ZSet, job: Job) -> None:

@@ -118,9 +118,8 @@ class LanePlace:
         self.rota.enter(self.group, self.lane, in_flight=self.rota.in_flight.number(self.group))
 
     def take_out(self, job: bytes) -> None:
-        """Take the job out unserved; an empty lane leaves the ring."""
-        self.lane.remove(job)
-        if not len(self.lane):
+        """Take the job out unserved; a lane that it leaves empty leaves the ring."""
+        if self.lane.remove(job) and not len(self.lane):
             self.rota.ring.remove_all(self.group)
 
     def lease_ended(self) -> None:

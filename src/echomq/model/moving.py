@@ -6,7 +6,7 @@ from typing import Final
 from echomq.ids import JobId
 from echomq.model.admission import due_at
 from echomq.model.given import Bodies, Given
-from echomq.model.jobs import Job, NoJob, delete_job, is_broken, judge, leave_active, make_ready, take
+from echomq.model.jobs import Job, NoJob, bury, delete_job, is_broken, judge, leave_active, make_ready, take
 from echomq.model.keyspace import Keyspace
 from echomq.model.names import Names
 from echomq.model.settling import Death
@@ -25,24 +25,22 @@ SLICE: Final = 100
 def promote(space: Keyspace, given: Given) -> Reply:
     """Make due jobs ready: how many ids left `schedule`, ghosts (dropped: W4) and broken ones (to dead) included."""
     names, waiting = given.names, space.zset(given.keys["schedule"])
-    dead, _ = space.zset(names.of(b"dead")), space.zset(given.keys["pending"])
     due = waiting.up_to(space.now_ms, given.limit("limit", default=SLICE))
     found = _in_hand(space, names, due)
+    bury(space, names, _all_that_are(NoJob.BROKEN, due, found))
     for job_id, what in zip(due, found, strict=True):
         waiting.remove(job_id)
         if isinstance(what, Job):
             make_ready(what)
-        elif what is NoJob.BROKEN:
-            dead.add(job_id, 0)
     return len(due)
 
 
 def promote_now(space: Keyspace, given: Given) -> Reply:
     """Make one scheduled job ready at once: [promoted], [gone] or [not_scheduled]."""
     job = take(space, given.names, given.args["id"])
-    waiting = space.zset(given.keys["schedule"])
     if job is None:
         return [b"gone"]
+    waiting = space.zset(given.keys["schedule"])
     if job.id not in waiting:
         return [b"not_scheduled"]
     make_ready(job)
@@ -52,9 +50,9 @@ def promote_now(space: Keyspace, given: Given) -> Reply:
 
 def reschedule(space: Keyspace, given: Given) -> Reply:
     """Move a scheduled job to another instant: [scheduled, due ms], [gone] or [not_scheduled]."""
-    job_id, waiting = given.args["id"], space.zset(given.keys["schedule"])
     if b"attempts" not in space.hash(given.keys["job"]):
         return [b"gone"]
+    job_id, waiting = given.args["id"], space.zset(given.keys["schedule"])
     if job_id not in waiting:
         return [b"not_scheduled"]
     due = due_at(space, given)
@@ -71,22 +69,20 @@ def reap(space: Keyspace, given: Given) -> Reply:
     A job that has lost its worker as often as its cap allows goes to dead with the reason (W20).
     """
     names, active = given.names, space.zset(given.keys["active"])
-    dead, _ = space.zset(names.of(b"dead")), space.zset(given.keys["pending"])
     otherwise = given.number("max_attempts") if given.args["max_attempts"] else None
     lapsed = active.up_to(space.now_ms, given.limit("limit", default=SLICE))
     found = _in_hand(space, names, lapsed)
     deaths = {what.id: Death.of(space, what) for what in found if isinstance(what, Job) and what.is_spent(otherwise)}
+    broken, ghosts = (_all_that_are(what, lapsed, found) for what in (NoJob.BROKEN, NoJob.GHOST))
+    bury(space, names, broken)
     for job_id, what in zip(lapsed, found, strict=True):
         if isinstance(what, Job):
             _end_lease(active, what, deaths.get(job_id))
         else:
             active.remove(job_id)
-            if what is NoJob.BROKEN:
-                dead.add(job_id, 0)
     if not given.args["naming"]:
         return len(lapsed)
-    ghosts = [job_id for job_id, what in zip(lapsed, found, strict=True) if what is NoJob.GHOST]
-    died = [job_id for job_id, what in zip(lapsed, found, strict=True) if what is NoJob.BROKEN or job_id in deaths]
+    died = [job_id for job_id in lapsed if job_id in deaths or job_id in broken]
     recovered = [job_id for job_id in lapsed if job_id not in ghosts and job_id not in died]
     return [b"reaped", len(lapsed), recovered, died, ghosts]
 
@@ -105,25 +101,30 @@ def _in_hand(space: Keyspace, names: Names, job_ids: Sequence[bytes]) -> list[Jo
     return [what.in_hand() if isinstance(what, Job) else what for what in found]
 
 
+def _all_that_are(what: NoJob, job_ids: Sequence[bytes], found: Sequence[Job | NoJob]) -> list[bytes]:
+    return [job_id for job_id, one in zip(job_ids, found, strict=True) if one is what]
+
+
 # --- remove ---------------------------------------------------------------------------------------------------------
 
 
 def remove(space: Keyspace, given: Given) -> Reply:
     """Delete a job from wherever it is: 1, -1 when it is gone, or EMQLOCK while another speaker's worker holds it.
 
-    A lane loses it too, and a lease that it had no longer counts for its group (W7). A result that was kept stands for
-    the job: what is left of it goes.
+    A lane loses it too, and a lease that it had no longer counts for its group (W7). A result that was kept, and
+    a skeleton, stand for the job: what is left of it goes. An id without any of them is dropped from the sets.
     """
     job_id, names = given.args["id"], given.names
     sets = {name: space.zset(given.keys[name]) for name in ("pending", "active", "schedule", "dead")}
     parked = space.string(given.keys["dedup"]) if given.args["did"] else None
     if not space.exists(names.row(job_id)) and not space.exists(names.beside_row(job_id, b"result")):
+        for zset in sets.values():
+            zset.remove(job_id)
         return -1
     if _is_locked(space, names, job_id, sets["active"]):
         return ErrorReply("EMQLOCK the job is held by a worker")
-    job = None if is_broken(space, names, job_id) else take(space, names, job_id)
-    if job is not None:
-        leave_active(sets["active"], job)
+    if not is_broken(space, names, job_id):
+        leave_active(sets["active"], Job(job_id, space.hash(names.row(job_id)), names, space))
     for zset in sets.values():
         zset.remove(job_id)
     if parked is not None and parked.get() == job_id:
@@ -159,9 +160,9 @@ def _is_locked(space: Keyspace, names: Names, job_id: bytes, active: ZSet) -> bo
 def reprocess(space: Keyspace, given: Given) -> Reply:
     """Make a dead job ready again, in its own lane (W8): 1, -1 when it is gone, or EMQSTATE."""
     job = take(space, given.names, given.args["id"])
-    dead = space.zset(given.keys["dead"])
     if job is None:
         return -1
+    dead = space.zset(given.keys["dead"])
     if job.id not in dead:
         return ErrorReply("EMQSTATE the job is not dead")
     _revive(dead, job.in_hand(), fresh=given.args["fresh"] == b"1")

@@ -44,10 +44,10 @@ def get_state(space: Keyspace, given: Given) -> Reply:
             return state
     row = space.hash(given.keys["job"])
     group, said = row.get(b"group"), row.get(b"state")
-    if group is not None and job_id in space.zset(given.names.lane(group)):
-        return b"pending"
     if said is None:
         return b"absent"
+    if group is not None and job_id in space.zset(given.names.lane(group)):
+        return b"pending"
     return said if said == b"awaiting_children" else b"unknown"
 
 

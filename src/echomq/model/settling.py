@@ -17,7 +17,7 @@ from echomq.model.values import Hash
 from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
-__all__ = ["BODIES", "Death"]
+__all__ = ["BODIES", "Death", "may_settle"]
 
 
 def may_settle(active: ZSet, job: Job, token: bytes) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from echomq.batches import BATCH_MAX
 from echomq.errors import InvalidOption, InvalidPayload, InvalidToken
 from echomq.records import Token
 
 __all__ = [
-    "BATCH_MAX",
     "LEASE_MS_MAX",
     "check_batch",
     "check_bytes",
@@ -17,9 +17,6 @@ __all__ = [
     "check_number",
     "check_token",
 ]
-
-BATCH_MAX = 1000
-"""The most jobs, ids or lines that one call may name or ask for: the bound of every script's loop."""
 
 MS_MAX = 2**53 - 1
 """The largest instant or duration, in ms: the scripts' numbers are doubles, exact up to here."""

@@ -3,11 +3,12 @@
 from contextlib import suppress
 from functools import partial
 
+from echomq.batches import BATCH_MAX
 from echomq.keys import QueueKeys
 from echomq.records import Claimed, ClaimedMany, Paused, Token
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call, Transition, refused
-from echomq.transitions.checks import BATCH_MAX, check_lease, check_number
+from echomq.transitions.checks import check_lease, check_number
 from echomq.transitions.replies import Malformed, job_id, job_ids, number
 
 __all__ = ["TRANSITION", "claim_many"]

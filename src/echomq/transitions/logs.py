@@ -2,12 +2,13 @@
 
 from functools import partial
 
+from echomq.batches import BATCH_MAX
 from echomq.ids import JobId
 from echomq.keys import QueueKeys
 from echomq.records import Gone, Logs
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call, Transition, refused
-from echomq.transitions.checks import BATCH_MAX, check_number
+from echomq.transitions.checks import check_number
 
 __all__ = ["TRANSITION", "logs"]
 

@@ -1,7 +1,6 @@
 """metrics: how often something happened (protocol 4.18.8)."""
 
 from functools import partial
-from typing import Literal
 
 from echomq.errors import InvalidOption
 from echomq.keys import QueueKeys
@@ -15,12 +14,12 @@ __all__ = ["TRANSITION", "metrics"]
 TRANSITION = Transition(name="metrics", keys=("metrics", "data"), args=(), repeatable=True, section="4.18.8")
 
 
-def metrics(keys: QueueKeys, name: Literal[CountName.COMPLETED, CountName.FAILED]) -> Call[Metrics]:
+def metrics(keys: QueueKeys, name: CountName) -> Call[Metrics]:
     """Ask how many jobs completed, or died, since the queue began. Safe to repeat.
 
     Raises `InvalidOption` for a name that is no metric. The series is reserved by the protocol; nothing writes it.
     """
-    pairs: dict[str, tuple[bytes, bytes]] = {
+    pairs: dict[CountName, tuple[bytes, bytes]] = {
         CountName.COMPLETED: (keys.metrics_completed, keys.metrics_completed_data),
         CountName.FAILED: (keys.metrics_failed, keys.metrics_failed_data),
     }

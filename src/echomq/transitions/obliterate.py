@@ -2,11 +2,12 @@
 
 from functools import partial
 
+from echomq.batches import BATCH_MAX
 from echomq.keys import QueueKeys
 from echomq.records import ActiveJobs, MoreToObliterate, NotPaused, Obliterated
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.call import Arg, Call, Transition, refused
-from echomq.transitions.checks import BATCH_MAX, check_cursor, check_number
+from echomq.transitions.checks import check_cursor, check_number
 
 __all__ = ["TRANSITION", "obliterate"]
 

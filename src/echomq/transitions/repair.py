@@ -3,11 +3,12 @@
 from contextlib import suppress
 from functools import partial
 
+from echomq.batches import BATCH_MAX
 from echomq.keys import QueueKeys
 from echomq.records import Repaired
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call, Transition, refused
-from echomq.transitions.checks import BATCH_MAX, check_cursor, check_number
+from echomq.transitions.checks import check_cursor, check_number
 from echomq.transitions.replies import Malformed, job_ids
 
 __all__ = ["TRANSITION", "repair"]

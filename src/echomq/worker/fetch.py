@@ -9,12 +9,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, assert_never
 
+from echomq.batches import BATCH_MAX
 from echomq.clock import Clock, Dice
 from echomq.drivers.backoff import delay_ms
 from echomq.errors import EchoMQError, Unknown
 from echomq.jobs import Jobs
 from echomq.records import ClaimedMany, Paused
-from echomq.transitions.checks import BATCH_MAX
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.hold import Hold
 from echomq.worker.idle import Idle

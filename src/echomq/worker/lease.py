@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
+from echomq.batches import BATCH_MAX
 from echomq.clock import Clock
 from echomq.drivers.blocking import BlockingClient
 from echomq.errors import EchoMQError
 from echomq.keys import QueueKeys
-from echomq.transitions.checks import BATCH_MAX
 from echomq.transitions.extend_many import extend_many
 from echomq.worker.hold import Hold, Holds
 from echomq.worker.lag import LagWatch

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from echomq.batches import BATCH_MAX
 from echomq.errors import InvalidOption
-from echomq.transitions.checks import BATCH_MAX, LEASE_MS_MAX, check_number
+from echomq.transitions.checks import LEASE_MS_MAX, check_number
 from echomq.worker.retry import Backoff
 
 __all__ = ["WorkerOptions"]

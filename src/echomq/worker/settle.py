@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, assert_never
 
+from echomq.batches import BATCH_MAX
 from echomq.clock import Clock, Dice
 from echomq.drivers.backoff import delay_ms
 from echomq.errors import BadInput, EchoMQError, Unknown
 from echomq.jobs import Jobs
 from echomq.records import Broken, Completed, Completion, Dead, Gone, Released, Scheduled, Stale
-from echomq.transitions.checks import BATCH_MAX
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.failure import describe
 from echomq.worker.hold import Hold, Holds
