@@ -2,7 +2,6 @@
 --
 -- `parent` comes from look_parent. A child is counted when its row is retired, whether it was still leased or not (W3).
 -- HSETNX makes a second completion harmless. A child whose death was ignored has been counted then.
---@use look_parent
 --@use child_settled
 local function child_completed(base, parent, id, result)
   if parent.queue then

@@ -2,7 +2,7 @@
 --
 -- `parent` comes from look_parent, `policy` is the child's. The failure of a parent goes up one hop in the script that
 -- kills it, and only when that script does: a second announcement, or one for a living parent, cannot happen (W10, W15).
---@use look_parent
+--@use own_queue
 --@use leave_ready
 --@use child_settled
 local function failure_entry(queue, parent, child, policy, reason)

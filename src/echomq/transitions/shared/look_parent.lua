@@ -5,11 +5,8 @@
 -- One in this queue is `id`, `key`, `state`, its `group` and `lane`, and `parent`, `queue_of_parent`, `policy` towards a
 -- parent of its own. Raises WRONGTYPE or ERR when a key that may be written could not be.
 --@use look_lane
+--@use own_queue
 local parents = {}
-
-local function own_queue(base)
-  return string.sub(base, 6, -3)
-end
 
 local function look_parent(base, parent, queue)
   if queue and queue ~= own_queue(base) then

@@ -1,0 +1,237 @@
+"""Arguments are checked before anything is sent: no `Call` exists for one that cannot be."""
+
+from collections.abc import Callable
+
+import pytest
+
+from echomq.batches import BATCH_MAX
+from echomq.errors import BadInput, InvalidName, InvalidOption, InvalidPayload, InvalidToken
+from echomq.records import Completion, NewJob, Token
+from echomq.states import SetName
+from echomq.transitions.add_log import add_log
+from echomq.transitions.browse import browse
+from echomq.transitions.call import Call
+from echomq.transitions.checks import LEASE_MS_MAX
+from echomq.transitions.claim import claim
+from echomq.transitions.claim_many import claim_many
+from echomq.transitions.complete import complete
+from echomq.transitions.complete_many import complete_many
+from echomq.transitions.counts import counts
+from echomq.transitions.delay import delay
+from echomq.transitions.drain import drain
+from echomq.transitions.enqueue import enqueue
+from echomq.transitions.enqueue_many import enqueue_many
+from echomq.transitions.extend import extend
+from echomq.transitions.extend_many import extend_many
+from echomq.transitions.lease_node import lease_node
+from echomq.transitions.logs import logs
+from echomq.transitions.metrics import metrics
+from echomq.transitions.obliterate import obliterate
+from echomq.transitions.promote import promote
+from echomq.transitions.purge import purge
+from echomq.transitions.reap import reap
+from echomq.transitions.release import release
+from echomq.transitions.remove import remove
+from echomq.transitions.repair import repair
+from echomq.transitions.reprocess_many import reprocess_many
+from echomq.transitions.reschedule import reschedule
+from echomq.transitions.retry import ERROR_BYTES_MAX, retry
+from echomq.transitions.return_node import return_node
+from echomq.transitions.schedule import enqueue_at, enqueue_in
+from echomq.transitions.update_data import update_data
+from echomq.transitions.update_progress import update_progress
+from tests.unit.transitions.table import KEYS, J, T
+
+Make = Callable[[int], Call[object]]
+
+# Each takes the token; 1 is the first that a claim can give.
+TOKENS: dict[str, Make] = {
+    "add_log": lambda token: add_log(KEYS, J, b"", token=Token(token)),
+    "complete": lambda token: complete(KEYS, J, Token(token)),
+    "complete_many": lambda token: complete_many(KEYS, [Completion(J, Token(token))]),
+    "delay": lambda token: delay(KEYS, J, Token(token), delay_ms=0),
+    "extend": lambda token: extend(KEYS, J, Token(token), lease_ms=1),
+    "extend_many": lambda token: extend_many(KEYS, [(J, Token(token))], lease_ms=1),
+    "release": lambda token: release(KEYS, J, Token(token)),
+    "retry": lambda token: retry(KEYS, J, Token(token), delay_ms=0, max_attempts=0, error=""),
+    "update_data": lambda token: update_data(KEYS, J, b"", token=Token(token)),
+    "update_progress": lambda token: update_progress(KEYS, J, b"", token=Token(token)),
+}
+
+MS_MAX = 2**53 - 1
+
+# Each takes a whole number, with the least and the most that it may be.
+NUMBERS: dict[str, tuple[Make, int, int]] = {
+    "add_log keep": (lambda n: add_log(KEYS, J, b"", keep=n), 1, MS_MAX),
+    "browse limit": (lambda n: browse(KEYS, SetName.DEAD, limit=n), 1, BATCH_MAX),
+    "claim lease": (lambda n: claim(KEYS, lease_ms=n), 1, LEASE_MS_MAX),
+    "claim_many lease": (lambda n: claim_many(KEYS, lease_ms=n, size=1), 1, LEASE_MS_MAX),
+    "claim_many size": (lambda n: claim_many(KEYS, lease_ms=1, size=n), 1, BATCH_MAX),
+    "complete ttl": (lambda n: complete(KEYS, J, T, result_ttl_ms=n), 0, MS_MAX),
+    "complete_many ttl": (lambda n: complete_many(KEYS, [Completion(J, T, b"", n)]), 0, MS_MAX),
+    "delay in": (lambda n: delay(KEYS, J, T, delay_ms=n), 0, MS_MAX),
+    "delay at": (lambda n: delay(KEYS, J, T, at_ms=n), 0, MS_MAX),
+    "drain limit": (lambda n: drain(KEYS, limit=n), 1, BATCH_MAX),
+    "enqueue cap": (lambda n: enqueue(KEYS, J, b"", max_attempts=n), 1, MS_MAX),
+    "enqueue_many cap": (lambda n: enqueue_many(KEYS, [NewJob(J, b"", n)]), 1, MS_MAX),
+    "enqueue_at instant": (lambda n: enqueue_at(KEYS, J, b"", at_ms=n), 0, MS_MAX),
+    "enqueue_in delay": (lambda n: enqueue_in(KEYS, J, b"", delay_ms=n), 0, MS_MAX),
+    "enqueue_in cap": (lambda n: enqueue_in(KEYS, J, b"", delay_ms=0, max_attempts=n), 1, MS_MAX),
+    "extend lease": (lambda n: extend(KEYS, J, T, lease_ms=n), 1, LEASE_MS_MAX),
+    "extend_many lease": (lambda n: extend_many(KEYS, [(J, T)], lease_ms=n), 1, LEASE_MS_MAX),
+    "lease_node node": (lambda n: lease_node(b"me", node=n, mark_ms=0, lease_ms=1), 0, 1023),
+    "lease_node mark": (lambda n: lease_node(b"me", node=None, mark_ms=n, lease_ms=1), 0, MS_MAX),
+    "lease_node lease": (lambda n: lease_node(b"me", node=None, mark_ms=0, lease_ms=n), 1, LEASE_MS_MAX),
+    "logs start": (lambda n: logs(KEYS, J, start=n), 0, MS_MAX),
+    "logs count": (lambda n: logs(KEYS, J, count=n), 1, BATCH_MAX),
+    "obliterate budget": (lambda n: obliterate(KEYS, budget=n), 1, BATCH_MAX),
+    "promote limit": (lambda n: promote(KEYS, limit=n), 1, BATCH_MAX),
+    "purge age": (lambda n: purge(KEYS, age_ms=n), 0, MS_MAX),
+    "purge limit": (lambda n: purge(KEYS, age_ms=0, limit=n), 1, BATCH_MAX),
+    "reap limit": (lambda n: reap(KEYS, limit=n), 1, BATCH_MAX),
+    "reap cap": (lambda n: reap(KEYS, max_attempts=n), 1, MS_MAX),
+    "repair budget": (lambda n: repair(KEYS, budget=n), 1, BATCH_MAX),
+    "reprocess_many limit": (lambda n: reprocess_many(KEYS, limit=n), 1, BATCH_MAX),
+    "reschedule in": (lambda n: reschedule(KEYS, J, delay_ms=n), 0, MS_MAX),
+    "reschedule at": (lambda n: reschedule(KEYS, J, at_ms=n), 0, MS_MAX),
+    "retry delay": (lambda n: retry(KEYS, J, T, delay_ms=n, max_attempts=0, error=""), 0, MS_MAX),
+    "retry cap": (lambda n: retry(KEYS, J, T, delay_ms=0, max_attempts=n, error=""), 0, MS_MAX),
+    "return_node node": (lambda n: return_node(b"me", n, last_ms=0), 0, 1023),
+    "return_node last": (lambda n: return_node(b"me", 0, last_ms=n), 0, MS_MAX),
+}
+
+# Each takes bytes of the caller's.
+BYTES: dict[str, Callable[[bytes], Call[object]]] = {
+    "add_log": lambda value: add_log(KEYS, J, value),
+    "complete": lambda value: complete(KEYS, J, T, result=value),
+    "complete_many": lambda value: complete_many(KEYS, [Completion(J, T, value)]),
+    "enqueue": lambda value: enqueue(KEYS, J, value),
+    "enqueue_many": lambda value: enqueue_many(KEYS, [NewJob(J, value)]),
+    "enqueue_at": lambda value: enqueue_at(KEYS, J, value, at_ms=0),
+    "enqueue_in": lambda value: enqueue_in(KEYS, J, value, delay_ms=0),
+    "lease_node": lambda value: lease_node(value, node=None, mark_ms=0, lease_ms=1),
+    "return_node": lambda value: return_node(value, 0, last_ms=0),
+    "update_data": lambda value: update_data(KEYS, J, value),
+    "update_progress": lambda value: update_progress(KEYS, J, value),
+}
+
+
+def named(table: dict[str, object]) -> list[object]:
+    return [pytest.param(value, id=name) for name, value in table.items()]
+
+
+@pytest.mark.parametrize("make", named({**TOKENS}))
+@pytest.mark.parametrize("token", [0, -1, 2**53, True, 1.0, "1", b"1"], ids=repr)
+def test_a_token_that_no_claim_gave_is_refused(make: Make, token: int) -> None:
+    make(1)
+    with pytest.raises(InvalidToken):
+        make(token)
+
+
+@pytest.mark.parametrize(("make", "least", "most"), [pytest.param(*row, id=name) for name, row in NUMBERS.items()])
+def test_a_number_outside_its_range_is_refused(make: Make, least: int, most: int) -> None:
+    make(least)
+    make(most)
+    for value in (least - 1, most + 1, True, 1.0, "1", float("nan")):
+        with pytest.raises(InvalidOption):
+            make(value)  # type: ignore[arg-type]  # what a caller without a type checker passes
+
+
+@pytest.mark.parametrize("make", named({**BYTES}))
+@pytest.mark.parametrize("value", ["text", 1, bytearray(b"x"), memoryview(b"x")], ids=repr)
+def test_what_is_no_bytes_is_refused(make: Callable[[object], object], value: object) -> None:
+    make(b"x")
+    with pytest.raises(InvalidPayload):
+        make(value)
+
+
+@pytest.mark.parametrize("size", [0, BATCH_MAX + 1])
+def test_a_batch_has_one_to_a_thousand_items(size: int) -> None:
+    with pytest.raises(InvalidOption):
+        enqueue_many(KEYS, [NewJob(J, b"")] * size)
+    with pytest.raises(InvalidOption):
+        complete_many(KEYS, [Completion(J, T)] * size)
+    with pytest.raises(InvalidOption):
+        extend_many(KEYS, [(J, T)] * size, lease_ms=1)
+
+
+def test_a_full_batch_is_possible() -> None:
+    assert len(enqueue_many(KEYS, [NewJob(J, b"")] * BATCH_MAX).args) == 3 * BATCH_MAX
+    assert len(complete_many(KEYS, [Completion(J, T)] * BATCH_MAX).args) == 4 * BATCH_MAX
+    assert len(extend_many(KEYS, [(J, T)] * BATCH_MAX, lease_ms=1).args) == 2 * BATCH_MAX + 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: delay(KEYS, J, T),
+        lambda: delay(KEYS, J, T, delay_ms=1, at_ms=1),
+        lambda: reschedule(KEYS, J),
+        lambda: reschedule(KEYS, J, delay_ms=1, at_ms=1),
+    ],
+)
+def test_a_due_instant_is_given_in_exactly_one_way(make: Callable[[], object]) -> None:
+    with pytest.raises(InvalidOption, match="exactly one"):
+        make()
+
+
+@pytest.mark.parametrize("names", [["pendin"], ["pending", "schedulded"], "pending", [None], [["dead"]]], ids=repr)
+def test_a_name_that_cannot_be_counted_is_refused_with_those_that_can(names: list[str]) -> None:
+    with pytest.raises(InvalidOption):
+        counts(KEYS, names)
+
+
+def test_a_name_is_counted_once_however_often_it_is_given() -> None:
+    assert len(counts(KEYS, ["dead", "dead", "failed", "failed"]).keys) == 2
+
+
+@pytest.mark.parametrize("name", ["pending", "x", None])
+def test_only_two_things_have_metrics(name: object) -> None:
+    with pytest.raises(InvalidOption, match="completed or failed"):
+        metrics(KEYS, name)  # type: ignore[arg-type]  # what a caller without a type checker passes
+
+
+@pytest.mark.parametrize("name", ["completed", "", None])
+def test_only_sets_can_be_browsed(name: object) -> None:
+    with pytest.raises(InvalidOption, match="pending, active, schedule, dead"):
+        browse(KEYS, name)  # type: ignore[arg-type]  # what a caller without a type checker passes
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "-1", "1.5", "٣", 17, b"17", "1" * 21], ids=repr)
+@pytest.mark.parametrize("verb", [obliterate, repair], ids=["obliterate", "repair"])
+def test_a_cursor_is_one_that_an_answer_gave(verb: Callable[..., object], cursor: object) -> None:
+    verb(KEYS, cursor="18446744073709551615")
+    with pytest.raises(InvalidOption):
+        verb(KEYS, cursor=cursor)
+
+
+@pytest.mark.parametrize("dedup_id", ["", "a b", "{x}", "x" * 256])
+def test_a_dedup_id_has_its_characters(dedup_id: str) -> None:
+    with pytest.raises(InvalidName):
+        remove(KEYS, J, dedup_id=dedup_id)
+
+
+@pytest.mark.parametrize("owner", [b"", b"x" * 129])
+def test_an_owner_has_a_name_of_bounded_length(owner: bytes) -> None:
+    with pytest.raises(BadInput):
+        lease_node(owner, node=None, mark_ms=0, lease_ms=1)
+    with pytest.raises(BadInput):
+        return_node(owner, 0, last_ms=0)
+
+
+@pytest.mark.parametrize(
+    ("error", "sent"),
+    [
+        ("", b""),
+        ("é", "é".encode()),
+        ("a\ud800b", b"a?b"),
+        ("x" * ERROR_BYTES_MAX, b"x" * ERROR_BYTES_MAX),
+        ("x" * (ERROR_BYTES_MAX + 1), b"x" * ERROR_BYTES_MAX),
+        # A cut inside a character leaves the whole character out.
+        ("x" * (ERROR_BYTES_MAX - 1) + "é", b"x" * (ERROR_BYTES_MAX - 1)),
+    ],
+    ids=["empty", "text", "lone surrogate", "longest", "too long", "cut character"],
+)
+def test_an_error_text_is_cut_to_its_bound_and_stays_utf8(error: str, sent: bytes) -> None:
+    call = retry(KEYS, J, T, delay_ms=0, max_attempts=0, error=error)
+    assert call.args[call.transition.args.index("reason")] == sent
