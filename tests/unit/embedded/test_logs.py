@@ -51,7 +51,12 @@ def test_the_tail_is_short_and_leaves_out_earlier_runs(tmp_path: Path) -> None:
     ],
 )
 def test_a_known_cause_is_named_above_the_log(line: str, sentence: str) -> None:
-    told = logs.diagnosis(line, data=Path("/d"))
+    told = logs.diagnosis(line, data=Path("/d"), exit_code=1)
     assert sentence in told
     assert told.startswith("the embedded server did not start: ")
     assert line in told
+
+
+def test_a_server_that_was_killed_while_it_started_is_told_apart() -> None:
+    assert "ended by signal 9" in logs.diagnosis("Ready", data=Path("/d"), exit_code=-9)
+    assert "disk is full" in logs.diagnosis("No space left on device", data=Path("/d"), exit_code=-9)
