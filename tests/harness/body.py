@@ -1,6 +1,7 @@
 """What the tests ask of a body of the transitions: run a call, show and set the whole state, let time pass."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from echomq.resp.reply import Reply
@@ -39,6 +40,14 @@ class Body(Protocol):
 
     def load(self, state: State) -> None:
         """Add the keys of a state to the database; an existing key is replaced."""
+        ...
+
+    def delete(self, keys: Sequence[bytes]) -> None:
+        """Delete these keys."""
+        ...
+
+    def restart(self) -> None:
+        """Begin anew: an empty database at the instant 0."""
         ...
 
     def drop(self) -> None:

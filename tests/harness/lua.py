@@ -8,6 +8,7 @@ Two steps never fall into one millisecond of the server, so the order of what th
 """
 
 import re
+from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from echomq.keys import VERSION
@@ -131,6 +132,15 @@ class LuaBody:
             [b"ZADD", key, *(part for pair in pairs[i : i + _BULK] for part in pair)]
             for i in range(0, len(pairs), _BULK)
         ]
+
+    def delete(self, keys: Sequence[bytes]) -> None:
+        if keys:
+            self.wire.ask(b"DEL", *keys)
+
+    def restart(self) -> None:
+        self.drop()
+        self._moved_ms = 0
+        self.start_ms = self._last_ms = self._time_ms()
 
     def drop(self) -> None:
         self._script(_DROP)

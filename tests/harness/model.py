@@ -1,6 +1,7 @@
 """The Python model, whose clock moves when told, and by one millisecond with each call, so that steps have an order."""
 
 import time
+from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from echomq.keys import VERSION
@@ -24,9 +25,7 @@ class ModelBody:
     name = "model"
 
     def __init__(self) -> None:
-        self.start_ms = int(time.time() * 1000)
-        self.keyspace = Keyspace(now_ms=self.start_ms)
-        self.model = Model(self.keyspace)
+        self.restart()
 
     def reply(self, call: Call[object]) -> Reply:
         self.keyspace.advance(1)
@@ -91,6 +90,15 @@ class ModelBody:
         timed = is_time_scored(key)
         scores = ((s, m) for m, s in cast("dict[bytes, int]", value).items())
         return tuple((member, float(self.at_ms(s) if timed else s)) for s, member in sorted(scores))
+
+    def delete(self, keys: Sequence[bytes]) -> None:
+        for key in keys:
+            self.keyspace.delete(key)
+
+    def restart(self) -> None:
+        self.start_ms = int(time.time() * 1000)
+        self.keyspace = Keyspace(now_ms=self.start_ms)
+        self.model = Model(self.keyspace, audit=True)
 
     def drop(self) -> None:
         self.keyspace.load({key: dumped for key, dumped in self.keyspace.dump().items() if key == VERSION})

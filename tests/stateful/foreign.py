@@ -1,0 +1,211 @@
+"""What other programs do to a queue, as functions from one whole state to the next.
+
+Speakers of the published protocol admit and claim grouped jobs, add flows and mark held jobs; careless programs delete
+rows, overwrite them, or write a field to a row that is gone. The result is loaded into every body alike, so the bodies
+need no verb for it. Only keys that differ are loaded.
+"""
+
+from typing import cast
+
+from echomq.ids import JobId
+from echomq.keys import QueueKeys
+from tests.harness.state import Entry, State, Value
+
+__all__ = [
+    "break_row",
+    "gclaim",
+    "genqueue",
+    "hold_parent",
+    "lock",
+    "park",
+    "set_limit",
+    "skeleton",
+    "unpark",
+    "vanish",
+]
+
+
+class _Editor:
+    """A state that is being changed: one mutable copy of each value that is asked for."""
+
+    def __init__(self, keys: QueueKeys, state: State) -> None:
+        self.keys = keys
+        self.state = dict(state)
+        self._zsets: dict[bytes, dict[bytes, int]] = {}
+        self._hashes: dict[bytes, dict[bytes, bytes]] = {}
+        self._lists: dict[bytes, list[bytes]] = {}
+        self._sets: dict[bytes, set[bytes]] = {}
+
+    def zset(self, key: bytes) -> dict[bytes, int]:
+        return self._zsets.setdefault(key, dict(cast("dict[bytes, int]", self._value(key, {}))))
+
+    def hash(self, key: bytes) -> dict[bytes, bytes]:
+        return self._hashes.setdefault(key, dict(cast("dict[bytes, bytes]", self._value(key, {}))))
+
+    def list(self, key: bytes) -> list[bytes]:
+        return self._lists.setdefault(key, list(cast("tuple[bytes, ...]", self._value(key, ()))))
+
+    def set(self, key: bytes) -> set[bytes]:
+        return self._sets.setdefault(key, set(cast("frozenset[bytes]", self._value(key, frozenset()))))
+
+    def row(self, job: bytes) -> dict[bytes, bytes] | None:
+        """The job's row when it is a hash, else None."""
+        key = self.keys.job(JobId(job))
+        entry = self.state.get(key)
+        return None if entry is None or entry.kind != "hash" else self.hash(key)
+
+    def _value(self, key: bytes, empty: Value) -> Value:
+        entry = self.state.get(key)
+        return empty if entry is None else entry.value
+
+    def done(self) -> State:
+        """Return the changed state; empty collections are absent keys."""
+        for key, pairs in self._hashes.items():
+            self._put(key, "hash", pairs)
+        for key, scores in self._zsets.items():
+            self._put(key, "zset", scores)
+        for key, items in self._lists.items():
+            self._put(key, "list", tuple(items))
+        for key, members in self._sets.items():
+            self._put(key, "set", frozenset(members))
+        return self.state
+
+    def _put(self, key: bytes, kind: str, value: Value) -> None:
+        old = self.state.pop(key, None)
+        if value:
+            self.state[key] = Entry(kind, value, old.ttl if old else None, old.field_ttls if old else ())
+
+    def enter_ring(self, group: bytes, act: int) -> None:
+        """The ring entry rule R of protocol 0."""
+        keys = self.keys
+        limit = self.hash(keys.group_limit).get(group)
+        ring = self.list(keys.ring)
+        if group in self.set(keys.paused) or (limit is not None and act >= int(limit)) or group in ring:
+            return
+        ring.append(group)
+        self.list(keys.wake).insert(0, b"1")
+        del self.list(keys.wake)[64:]
+
+
+def genqueue(keys: QueueKeys, state: State, job: JobId, group: str) -> State:
+    """Protocol 4.16.1."""
+    edit, g = _Editor(keys, state), group.encode()
+    if keys.job(job) in state:
+        return state
+    edit.hash(keys.job(job)).update({b"state": b"pending", b"attempts": b"0", b"payload": b"g", b"group": g})
+    edit.zset(keys.lane(group))[bytes(job)] = 0
+    edit.enter_ring(g, int(edit.hash(keys.group_active).get(g, b"0")))
+    return edit.done()
+
+
+def gclaim(keys: QueueKeys, state: State, now: int, lease: int) -> State:
+    """Protocol 4.16.2, with a guard against ghosts (they are dropped, and the claim is empty)."""
+    edit = _Editor(keys, state)
+    ring = edit.list(keys.ring)
+    if not ring:
+        return state
+    ring.append(ring.pop(0))
+    group = ring[-1]
+    lane = edit.zset(keys.lane(group.decode()))
+    job = min(lane, default=None)
+    row = edit.row(job) if job is not None else None
+    if job is not None:
+        del lane[job]
+    if job is not None and row is not None and b"attempts" in row:
+        row.update({b"attempts": b"%d" % (int(row[b"attempts"]) + 1), b"state": b"active"})
+        edit.zset(keys.active)[job] = now + lease
+        flying = edit.hash(keys.group_active)
+        act = int(flying.get(group, b"0")) + 1
+        flying[group] = b"%d" % act
+        limit = edit.hash(keys.group_limit).get(group)
+        if limit is not None and act >= int(limit):
+            _leave_ring(ring, group)
+    if not lane:
+        _leave_ring(ring, group)
+    return edit.done()
+
+
+def _leave_ring(ring: list[bytes], group: bytes) -> None:
+    ring[:] = [other for other in ring if other != group]
+
+
+def park(keys: QueueKeys, state: State, group: str) -> State:
+    """Protocol 4.16.6."""
+    edit = _Editor(keys, state)
+    edit.set(keys.paused).add(group.encode())
+    _leave_ring(edit.list(keys.ring), group.encode())
+    return edit.done()
+
+
+def unpark(keys: QueueKeys, state: State, group: str) -> State:
+    """Protocol 4.16.7."""
+    edit, g = _Editor(keys, state), group.encode()
+    edit.set(keys.paused).discard(g)
+    if edit.zset(keys.lane(group)):
+        edit.enter_ring(g, int(edit.hash(keys.group_active).get(g, b"0")))
+    return edit.done()
+
+
+def set_limit(keys: QueueKeys, state: State, group: str, limit: int) -> State:
+    """Protocol 4.16.8."""
+    edit, g = _Editor(keys, state), group.encode()
+    edit.hash(keys.group_limit)[g] = b"%d" % limit
+    act = int(edit.hash(keys.group_active).get(g, b"0"))
+    if act >= limit:
+        _leave_ring(edit.list(keys.ring), g)
+    elif edit.zset(keys.lane(group)):
+        edit.enter_ring(g, act)
+    return edit.done()
+
+
+def hold_parent(
+    keys: QueueKeys, state: State, parent: JobId, children: list[JobId], policy: bytes, grandparent: JobId | None
+) -> State:
+    """A flow of protocol 4.17.2 whose ids are all new, with the policies written at once."""
+    if any(keys.job(job) in state for job in (parent, *children)):
+        return state
+    edit = _Editor(keys, state)
+    row = edit.hash(keys.job(parent))
+    row.update({b"state": b"awaiting_children", b"attempts": b"0", b"payload": b"parent"})
+    if grandparent is not None:
+        row.update({b"parent": bytes(grandparent), b"parent_queue": b"elsewhere", b"parent_policy": b"id"})
+    edit.state[keys.job(parent) + b":dependencies"] = Entry("string", b"%d" % len(children))
+    for child in children:
+        fields = {b"state": b"pending", b"attempts": b"0", b"payload": b"child", b"parent": bytes(parent)}
+        edit.hash(keys.job(child)).update({**fields, b"parent_policy": policy})
+        edit.zset(keys.pending)[bytes(child)] = 0
+    return edit.done()
+
+
+def vanish(keys: QueueKeys, state: State, job: JobId) -> State:
+    """The row is deleted; the id stays where it is: a ghost."""
+    return {key: entry for key, entry in state.items() if key != keys.job(job)}
+
+
+def skeleton(keys: QueueKeys, state: State, job: JobId) -> State:
+    """A field is written to the row of a job that is gone."""
+    return {**vanish(keys, state, job), keys.job(job): Entry("hash", {b"parent_policy": b"fp"})}
+
+
+def break_row(keys: QueueKeys, state: State, job: JobId) -> State:
+    """The row is overwritten by a key of another type."""
+    return {**state, keys.job(job): Entry("string", b"broken")}
+
+
+def lock(keys: QueueKeys, state: State, job: JobId, how: str) -> State:
+    """The marks of the lock plane (protocol 4.19): the string, the field with its TTL, or the field alone."""
+    if how == "string":
+        return {**state, keys.job_lock(job): Entry("string", b"1", 2)}
+    entry = state.get(keys.job(job))
+    if entry is None or entry.kind != "hash":
+        return state
+    value = {**cast("dict[bytes, bytes]", entry.value), b"lock": b"1"}
+    return {**state, keys.job(job): Entry("hash", value, None, ((b"lock", 2),) if how == "field" else ())}
+
+
+def take_out(keys: QueueKeys, state: State, job: JobId) -> State:
+    """The id is taken out of whatever set it is in; the row stays."""
+    edit = _Editor(keys, state)
+    for key in (keys.pending, keys.active, keys.schedule, keys.dead):
+        edit.zset(key).pop(bytes(job), None)
+    return edit.done()

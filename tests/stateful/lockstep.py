@@ -1,0 +1,443 @@
+"""Random programs that run on two bodies in step.
+
+After each step both bodies must have given the same answer and be in the same whole state, and that state must keep the
+invariants of `invariants`. What other programs do to the queue is drawn too (`foreign`): grouped jobs, flows, locks,
+rows that vanish or are overwritten. A crashed worker is one that is not drawn again: its token stays behind.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar, cast
+
+import hypothesis.strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from echomq.errors import ServerError
+from echomq.ids import JobId
+from echomq.keys import QueueKeys
+from echomq.records import Claimed, ClaimedMany, Completed, Completion, Dead, NewJob, Reaped, Token
+from echomq.states import SetName
+from echomq.transitions.add_log import add_log
+from echomq.transitions.browse import browse
+from echomq.transitions.call import Call
+from echomq.transitions.claim import claim
+from echomq.transitions.claim_many import claim_many
+from echomq.transitions.complete import complete
+from echomq.transitions.complete_many import complete_many
+from echomq.transitions.counts import counts
+from echomq.transitions.delay import delay
+from echomq.transitions.drain import drain
+from echomq.transitions.enqueue import enqueue
+from echomq.transitions.enqueue_many import enqueue_many
+from echomq.transitions.extend import extend
+from echomq.transitions.extend_many import extend_many
+from echomq.transitions.get_job import get_job
+from echomq.transitions.get_result import get_result
+from echomq.transitions.get_state import get_state
+from echomq.transitions.logs import logs
+from echomq.transitions.pause import pause
+from echomq.transitions.promote import promote
+from echomq.transitions.promote_now import promote_now
+from echomq.transitions.purge import purge
+from echomq.transitions.reap import reap
+from echomq.transitions.release import release
+from echomq.transitions.remove import remove
+from echomq.transitions.repair import repair
+from echomq.transitions.reprocess import reprocess
+from echomq.transitions.reprocess_many import reprocess_many
+from echomq.transitions.reschedule import reschedule
+from echomq.transitions.resume import resume
+from echomq.transitions.retry import retry
+from echomq.transitions.schedule import enqueue_at, enqueue_in
+from echomq.transitions.update_data import update_data
+from echomq.transitions.update_progress import update_progress
+from tests.harness.body import Body
+from tests.harness.state import HOUR, State, job_number
+from tests.stateful import foreign
+from tests.stateful.invariants import View, check_places, check_ring
+
+__all__ = ["LockStep"]
+
+Answer = TypeVar("Answer")
+Held = tuple[JobId, Token]
+
+POOL = [job_number(number) for number in range(1, 7)]
+PARENTS = [job_number(number) for number in (50, 51)]
+GROUPS = ["PRT00000000001", "PRT00000000002"]
+
+ids = st.sampled_from(POOL + PARENTS[:1])
+picks = st.integers(0, 19)
+hours = st.integers(0, 2)
+leases = st.integers(1, 2)
+caps = st.sampled_from([None, 1, 2, 3])
+limits = st.sampled_from([1, 2, 100])
+offsets = st.sampled_from([0, 0, 0, 0, -1, 1])
+holders = st.tuples(picks, offsets)
+
+
+class LockStep(RuleBasedStateMachine):
+    """A program. Subclasses say which `bodies` run it; the first one is the one that is looked at."""
+
+    def __init__(self, bodies: Iterable[Body], keys: QueueKeys) -> None:
+        super().__init__()
+        self.bodies = tuple(bodies)
+        self.keys = keys
+        for body in self.bodies:
+            body.restart()
+        self.now = 0
+        self.state: State = {}
+        self.completed = self.failed = 0
+        self.disturbed: set[bytes] = set()
+        self.haunted: set[bytes] = set()
+        self.ended: JobId | None = None
+
+    def teardown(self) -> None:
+        for body in self.bodies:
+            body.drop()
+
+    # --- one step ---------------------------------------------------------------------------------------------------
+
+    def step(self, call: Call[Answer], *, leaves: Iterable[bytes] = ()) -> Answer | None:
+        """Run the call everywhere, compare, and check what must hold. None: it was refused by the server.
+
+        `leaves` are the jobs that may vanish in this step; a job that vanishes besides is lost.
+        """
+        before = View(self.keys, self.state)
+        answers = [_answer_of(body, call) for body in self.bodies]
+        self.look(call.about, answers)
+        answer = answers[0]
+        if isinstance(answer, _Refused):
+            assert self.state == before.state, f"{call.about} was refused and changed something"
+            return None
+        self.count(before, answer)
+        self.check(call.about, before, set(leaves))
+        return cast("Answer", answer)
+
+    def look(self, about: str, answers: list[object]) -> None:
+        """Compare what the bodies answered and where they are, and take that as the state."""
+        states = [body.dump() for body in self.bodies]
+        for body, answer, state in zip(self.bodies[1:], answers[1:], states[1:], strict=True):
+            names = f"{self.bodies[0].name} and {body.name}"
+            assert answers[0] == answer, f"{names} answer {about} differently"
+            assert states[0] == state, f"{names} are in different states after {about}"
+        self.state = states[0]
+
+    def count(self, before: View, answer: object) -> None:
+        """Keep the true counts of completions and deaths."""
+        for one in answer if isinstance(answer, tuple) else (answer,):
+            match one:
+                case Completed(job=job):
+                    self.completed += 1
+                    self.ended = job
+                case Dead():
+                    self.failed += 1
+                case Reaped(dead=dead):
+                    self.failed += sum(job in before.jobs for job in dead)
+
+    def check(self, about: str, before: View, leaves: set[bytes]) -> None:
+        after = View(self.keys, self.state)
+        lost = before.jobs.keys() - after.jobs.keys() - leaves - self.haunted
+        assert not lost, f"{about} lost {lost}"
+        for job, row in after.jobs.items():
+            old = before.jobs.get(job, row)
+            assert int(row[b"attempts"]) >= int(old[b"attempts"]), f"{about} lowered the token of {job!r}"
+        self.haunted |= {j for j in after.jobs.keys() - before.jobs.keys() if j in before.places()}
+        if self.haunted:
+            self.disturbed.update(group.encode() for group in GROUPS)
+        check_places(after, self.haunted)
+        check_ring(after, self.disturbed)
+        assert after.count_of(self.keys.metrics_completed) == self.completed, "completions are miscounted"
+        assert after.count_of(self.keys.metrics_failed) == self.failed, "deaths are miscounted"
+
+    def change(self, state: State) -> None:
+        """Let another program change the database."""
+        gone = [key for key in self.state if key not in state]
+        changed = {key: entry for key, entry in state.items() if self.state.get(key) != entry}
+        for body in self.bodies:
+            body.delete(gone)
+            body.load(changed)
+        self.look("another program", [None] * len(self.bodies))
+
+    def members(self, *keys: bytes) -> set[bytes]:
+        view = View(self.keys, self.state)
+        return {job for key in keys for job in view.members(key)}
+
+    def job(self, pick: int) -> JobId:
+        """Mostly a job that is there; of twenty picks, two name any id."""
+        there = sorted(View(self.keys, self.state).jobs)
+        anyone = POOL + PARENTS[:1]
+        return JobId(there[pick % len(there)]) if there and pick < 18 else anyone[pick % len(anyone)]
+
+    def one_of(self, key: bytes, pick: int) -> JobId:
+        """Mostly a job of this set."""
+        there = sorted(self.members(key))
+        return JobId(there[pick % len(there)]) if there and pick < 15 else self.job(pick)
+
+    def holder(self, who: tuple[int, int]) -> Held:
+        """Mostly a leased job, with its token or one beside it."""
+        pick, offset = who
+        view = View(self.keys, self.state)
+        leased = sorted(job for job in view.members(self.keys.active) if job in view.jobs)
+        job = JobId(leased[pick % len(leased)]) if leased and pick < 14 else self.job(pick)
+        attempts = int(view.jobs.get(job, {}).get(b"attempts", b"1"))
+        return job, Token(max(attempts + offset, 1))
+
+    @initialize(late=st.integers(0, 3))
+    def begin(self, late: int) -> None:
+        self.step(enqueue_many(self.keys, [NewJob(job, b"b") for job in POOL[late:]]))
+        for job in POOL[:late]:
+            self.change(foreign.genqueue(self.keys, self.state, job, GROUPS[0]))
+
+    # --- admission --------------------------------------------------------------------------------------------------
+
+    @rule(job=ids, cap=caps)
+    def enqueue(self, job: JobId, cap: int | None) -> None:
+        self.step(enqueue(self.keys, job, b"e", max_attempts=cap))
+
+    @rule(batch=st.lists(ids, min_size=1, max_size=4), cap=caps)
+    def enqueue_many(self, batch: list[JobId], cap: int | None) -> None:
+        self.step(enqueue_many(self.keys, [NewJob(job, b"m", cap) for job in batch]))
+
+    @rule(job=ids, delay=hours, cap=caps)
+    def enqueue_in(self, job: JobId, delay: int, cap: int | None) -> None:
+        self.step(enqueue_in(self.keys, job, b"s", delay_ms=delay * HOUR, max_attempts=cap))
+
+    @rule(job=ids, offset=st.integers(-1, 2))
+    def enqueue_at(self, job: JobId, offset: int) -> None:
+        self.at_an_instant(offset, lambda at_ms: enqueue_at(self.keys, job, b"a", at_ms=at_ms))
+
+    def at_an_instant(self, offset: int, call_at: Callable[[int], Call[Answer]]) -> None:
+        """A step whose call names an instant: in the words of each body's own clock."""
+        before = View(self.keys, self.state)
+        calls = [call_at(body.at_ms(self.now + offset)) for body in self.bodies]
+        answers = [_answer_of(body, call) for body, call in zip(self.bodies, calls, strict=True)]
+        self.look(calls[0].about, answers)
+        self.check(calls[0].about, before, set())
+
+    # --- claiming ---------------------------------------------------------------------------------------------------
+
+    @rule(lease=leases)
+    def claim(self, lease: int) -> None:
+        leased = self.members(self.keys.active)
+        answer = self.step(claim(self.keys, lease_ms=lease * HOUR))
+        if isinstance(answer, Claimed):
+            assert answer.job not in leased or answer.job in self.haunted, f"{answer.job!r} was leased already"
+
+    @rule(lease=leases, size=st.sampled_from([1, 2, 5]))
+    def claim_many(self, lease: int, size: int) -> None:
+        leased = self.members(self.keys.active)
+        answer = self.step(claim_many(self.keys, lease_ms=lease * HOUR, size=size))
+        if isinstance(answer, ClaimedMany):
+            for one in answer.jobs:
+                assert one.job not in leased or one.job in self.haunted, f"{one.job!r} was leased already"
+
+    # --- settling ---------------------------------------------------------------------------------------------------
+
+    @rule(who=holders, ttl=st.sampled_from([None, 1, 2]))
+    def complete(self, who: tuple[int, int], ttl: int | None) -> None:
+        kept = None if ttl is None else ttl * HOUR
+        self.step(complete(self.keys, *self.holder(who), result=b"r", result_ttl_ms=kept), leaves=[self.holder(who)[0]])
+
+    @rule(crowd=st.lists(holders, min_size=1, max_size=4), ttl=st.sampled_from([None, 1]))
+    def complete_many(self, crowd: list[tuple[int, int]], ttl: int | None) -> None:
+        kept = None if ttl is None else ttl * HOUR
+        items = [Completion(*self.holder(who), result=b"m", result_ttl_ms=kept) for who in crowd]
+        self.step(complete_many(self.keys, items), leaves=[item.job for item in items])
+
+    @rule(who=holders, delay=hours, cap=st.integers(0, 3))
+    def retry(self, who: tuple[int, int], delay: int, cap: int) -> None:
+        self.step(retry(self.keys, *self.holder(who), delay_ms=delay * HOUR, max_attempts=cap, error="boom"))
+
+    @rule(who=holders)
+    def release(self, who: tuple[int, int]) -> None:
+        self.step(release(self.keys, *self.holder(who)))
+
+    @rule(who=holders, due=hours, unspent=st.booleans())
+    def delay(self, who: tuple[int, int], due: int, unspent: bool) -> None:
+        self.step(delay(self.keys, *self.holder(who), delay_ms=due * HOUR, unspent=unspent))
+
+    @rule(who=holders, lease=leases)
+    def extend(self, who: tuple[int, int], lease: int) -> None:
+        leased = self.members(self.keys.active)
+        self.step(extend(self.keys, *self.holder(who), lease_ms=lease * HOUR))
+        assert self.members(self.keys.active) == leased, "an extension revived what was not leased"
+
+    @rule(crowd=st.lists(holders, min_size=1, max_size=4), lease=leases)
+    def extend_many(self, crowd: list[tuple[int, int]], lease: int) -> None:
+        leased = self.members(self.keys.active)
+        self.step(extend_many(self.keys, [self.holder(who) for who in crowd], lease_ms=lease * HOUR))
+        assert self.members(self.keys.active) == leased, "an extension revived what was not leased"
+
+    # --- moving -----------------------------------------------------------------------------------------------------
+
+    @rule(limit=limits, span=hours)
+    def promote(self, limit: int, span: int) -> None:
+        self.time_passes(span)
+        self.step(promote(self.keys, limit=limit))
+
+    @rule(limit=limits, cap=caps, span=hours)
+    def reap(self, limit: int, cap: int | None, span: int) -> None:
+        self.time_passes(span)
+        self.step(reap(self.keys, limit=limit, max_attempts=cap))
+
+    @rule(pick=picks, offset=st.integers(-1, 2))
+    def move_a_scheduled_one(self, pick: int, offset: int) -> None:
+        job = self.one_of(self.keys.schedule, pick)
+        if offset < 0:
+            self.step(promote_now(self.keys, job))
+        elif pick % 2:
+            self.step(reschedule(self.keys, job, delay_ms=offset * HOUR))
+        else:
+            self.at_an_instant(offset - 1, lambda at_ms: reschedule(self.keys, job, at_ms=at_ms))
+
+    @rule(pick=picks, fresh=st.booleans())
+    def reprocess(self, pick: int, fresh: bool) -> None:
+        self.step(reprocess(self.keys, self.one_of(self.keys.dead, pick), fresh=fresh))
+
+    @rule(limit=limits, pick=picks, fresh=st.booleans())
+    def reprocess_many(self, limit: int, pick: int, fresh: bool) -> None:
+        self.step(reprocess_many(self.keys, limit=limit, after=self.cursor(pick), fresh=fresh))
+
+    @rule(age=hours, limit=limits, pick=picks)
+    def purge(self, age: int, limit: int, pick: int) -> None:
+        dead = self.members(self.keys.dead)
+        self.step(purge(self.keys, age_ms=age * HOUR, limit=limit, after=self.cursor(pick)), leaves=dead)
+
+    def cursor(self, pick: int) -> JobId | None:
+        return POOL[pick % 3] if pick > 10 else None
+
+    @rule(pick=picks, limit=limits, verb=st.sampled_from(["remove", "drain", "drain all", "pause", "resume", "resume"]))
+    def operate(self, pick: int, limit: int, verb: str) -> None:
+        match verb:
+            case "remove":
+                job = self.job(pick)
+                self.step(remove(self.keys, job), leaves=[job])
+            case "pause":
+                self.step(pause(self.keys))
+            case "resume":
+                self.step(resume(self.keys))
+            case _:
+                waiting = self.members(self.keys.pending, self.keys.schedule)
+                self.step(drain(self.keys, schedule=verb == "drain all", limit=limit), leaves=waiting)
+
+    @rule(pick=picks)
+    def lose_the_place_and_repair(self, pick: int) -> None:
+        """Another program takes an ungrouped job out of its set; repair finds exactly that one (case 9)."""
+        job = self.job(pick)
+        view = View(self.keys, self.state)
+        row = view.jobs.get(job)
+        if row is None or b"group" in row or row[b"state"] == b"awaiting_children" or self.haunted:
+            return
+        self.change(foreign.take_out(self.keys, self.state, job))
+        answers: list[object] = [_repaired(body, self.keys) for body in self.bodies]
+        self.look("repair", answers)
+        assert answers[0] == {job}
+        self.check("repair", view, set())
+
+    # --- data and reading -------------------------------------------------------------------------------------------
+
+    @rule(who=holders, fenced=st.booleans())
+    def write(self, who: tuple[int, int], fenced: bool) -> None:
+        job, held = self.holder(who)
+        token = held if fenced else None
+        self.step(update_data(self.keys, job, b"d", token=token))
+        self.step(update_progress(self.keys, job, b"50%", token=token))
+        self.step(add_log(self.keys, job, b"line", keep=2, token=token))
+
+    @rule(pick=picks, name=st.sampled_from(list(SetName)))
+    def read(self, pick: int, name: SetName) -> None:
+        before, job = self.state, self.ended if self.ended and pick % 4 == 0 else self.job(pick)
+        for call in (
+            get_job(self.keys, job),
+            get_state(self.keys, job),
+            get_result(self.keys, job),
+            logs(self.keys, job),
+        ):
+            self.step(cast("Call[object]", call))
+        self.step(counts(self.keys))
+        self.step(browse(self.keys, name, limit=100))
+        assert self.state == before
+
+    # --- time and other programs ------------------------------------------------------------------------------------
+
+    @rule(span=leases)
+    def time_passes(self, span: int) -> None:
+        for body in self.bodies:
+            body.advance(span)
+        self.now += span
+        self.look("time passing", [None] * len(self.bodies))
+
+    @rule(job=st.sampled_from(POOL), group=st.sampled_from(GROUPS))
+    def genqueue(self, job: JobId, group: str) -> None:
+        if job not in View(self.keys, self.state).places():
+            self.change(foreign.genqueue(self.keys, self.state, job, group))
+
+    @rule(lease=leases)
+    def gclaim(self, lease: int) -> None:
+        self.change(foreign.gclaim(self.keys, self.state, self.now, lease))
+
+    @rule(group=st.sampled_from(GROUPS), limit=st.integers(1, 2))
+    def set_limit(self, group: str, limit: int) -> None:
+        self.change(foreign.set_limit(self.keys, self.state, group, limit))
+
+    @rule(group=st.sampled_from(GROUPS), parked=st.booleans())
+    def park(self, group: str, parked: bool) -> None:
+        verb = foreign.park if parked else foreign.unpark
+        self.change(verb(self.keys, self.state, group))
+
+    @rule(
+        children=st.lists(st.sampled_from(POOL), min_size=1, max_size=3, unique=True),
+        policy=st.sampled_from([b"fp", b"id"]),
+        nested=st.booleans(),
+    )
+    def hold_parent(self, children: list[JobId], policy: bytes, nested: bool) -> None:
+        if not {PARENTS[0], *children} & View(self.keys, self.state).places().keys():
+            above = PARENTS[1] if nested else None
+            self.change(foreign.hold_parent(self.keys, self.state, PARENTS[0], children, policy, above))
+
+    @rule(pick=picks, how=st.sampled_from([foreign.vanish, foreign.skeleton, foreign.break_row]))
+    def damage(self, pick: int, how: Callable[[QueueKeys, State, JobId], State]) -> None:
+        job = self.job(pick)
+        row = View(self.keys, self.state).jobs.get(job)
+        if row is None and how is foreign.break_row:
+            return
+        if row is not None and b"group" in row:
+            self.disturbed.add(row[b"group"])
+        self.change(how(self.keys, self.state, job))
+
+    @rule(pick=picks, how=st.sampled_from(["string", "field", "field without a TTL"]))
+    def lock(self, pick: int, how: str) -> None:
+        self.change(foreign.lock(self.keys, self.state, self.job(pick), how))
+
+
+class _Refused:
+    """An error reply, by the class of the exception it becomes."""
+
+    def __init__(self, error: ServerError) -> None:
+        self.kind = type(error)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Refused) and self.kind is other.kind
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+    def __repr__(self) -> str:
+        return f"refused with {self.kind.__name__}"
+
+
+def _answer_of(body: Body, call: Call[object]) -> object:
+    try:
+        return body.run(call)
+    except ServerError as error:
+        return _Refused(error)
+
+
+def _repaired(body: Body, keys: QueueKeys) -> set[JobId]:
+    found: set[JobId] = set()
+    cursor: str | None = None
+    while True:
+        part = body.run(repair(keys, cursor=cursor))
+        found.update(part.jobs)
+        cursor = part.cursor
+        if cursor is None:
+            return found

@@ -1,0 +1,32 @@
+"""The bodies of all transitions run random programs in step: see `lockstep`.
+
+Under the profile ``soak`` (``make soak``) the programs are longer and many more.
+"""
+
+import hypothesis
+from hypothesis.stateful import run_state_machine_as_test
+
+from echomq.keys import QueueKeys
+from tests.harness.lua import LuaBody
+from tests.harness.model import ModelBody
+from tests.servers import RealServer
+from tests.stateful.lockstep import LockStep
+
+_CI_PROGRAMS, _CI_STEPS = 400, 60
+
+
+def test_lua_and_the_model_agree_on_random_programs(real_server: RealServer, keys: QueueKeys) -> None:
+    lua = LuaBody(real_server.unix_path)
+
+    class Programs(LockStep):
+        def __init__(self) -> None:
+            super().__init__((ModelBody(), lua), keys)
+
+    settings = hypothesis.settings()
+    if hypothesis.settings.get_current_profile_name() != "soak":
+        settings = hypothesis.settings(settings, max_examples=_CI_PROGRAMS, stateful_step_count=_CI_STEPS)
+    try:
+        run_state_machine_as_test(Programs, settings=settings)
+    finally:
+        lua.drop()
+        lua.close()
