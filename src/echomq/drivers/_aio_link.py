@@ -4,19 +4,20 @@ All calls of one turn of the loop leave in one write: `submit` queues, and one c
 While the transport says that the peer reads too slowly nothing more is handed to it, so those calls stay honestly
 unsent.
 
-Time-outs need one timer, not one for each call: replies come in order, so only the oldest call can be the first one
-late. The timer that finds it late gives up the link, since a reply that comes after its caller left could be taken for
-the next one's by nobody but would keep everybody behind it waiting.
+Time-outs need one timer, not one for each call. It is set to the earliest deadline known, and looks through all that
+wait only when it fires, every few seconds at most. A call that it finds late ends the link: replies come in order, so
+everybody behind it waits as well, and a peer that is silent may be dead.
 """
 
 import asyncio
 import os
+import select
 from collections.abc import Callable
 from functools import partial
 from typing import Final, cast
 
 from echomq.carriers.carrier import Carrier
-from echomq.drivers._aio_pending import OfBatch, OneCall, Own, Pending
+from echomq.drivers._aio_pending import NotSent, OfBatch, OneCall, Own, Pending
 from echomq.errors import (
     Closed,
     Disconnected,
@@ -36,6 +37,9 @@ _PING: Final = pack((b"PING",))
 
 # A timer that fires this much late means that the loop itself was blocked, not the peer. Replies may be waiting unread.
 _BLOCKED_S: Final = 0.05
+
+_TURNS_TO_READ: Final = 2
+_NEVER: Final = float("inf")
 
 
 class Link(asyncio.Protocol):
@@ -72,35 +76,44 @@ class Link(asyncio.Protocol):
         self._is_paused = False
         self._heard_at = loop.time()
         self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = 0.0
+        self._timer_at = _NEVER
         self._looks_again = False
+        self._poll: select.poll | None = None
+        self._turns_to_wait = 0
 
     # --- for the owner ---------------------------------------------------------------------------------------------
 
     def submit(self, pending: OneCall | OfBatch) -> None:
         """Queue one call. Raises, with nothing queued, when the link takes none."""
-        connection = self.connection
         call = pending.call
         if pending.is_raw:
-            connection.send(pending, pack(call.args))
+            self.connection.send(pending, pack(call.args))
         else:
             command = self._carrier.carry(call)
-            self._prepare(call.transition)
-            connection.send(pending, command)
+            load = self._load(call.transition)
+            if load is None:
+                self.connection.send(pending, command)
+            else:
+                self.connection.send_all((pending,), (command,), before=(load,))
+        if pending.deadline < self._timer_at:
+            self._set_timer(pending.deadline)
         self._flush_soon()
 
     def submit_all(self, batch: list[OfBatch]) -> None:
         """Queue the calls of a batch, all or none."""
         carry = self._carrier.carry
         commands = [carry(pending.call) for pending in batch]
-        for pending in batch:
-            self._prepare(pending.call.transition)
-        self.connection.send_all(batch, commands)
+        loads = [load for pending in batch if (load := self._load(pending.call.transition)) is not None]
+        self.connection.send_all(batch, commands, before=loads)
+        if batch[0].deadline < self._timer_at:
+            self._set_timer(batch[0].deadline)
         self._flush_soon()
 
     def subscribe(self, channels: list[bytes], then: Callable[[Reply], None]) -> None:
         """Queue a SUBSCRIBE; `then` takes the last confirmation or the error."""
-        self.connection.subscribe(Own(self._loop.time() + self._reply_timeout, then), channels)
+        own = Own(self._loop.time() + self._reply_timeout, then)
+        self.connection.subscribe(own, channels)
+        self._set_timer(min(own.deadline, self._timer_at))
         self._flush_soon()
 
     def retire(self) -> None:
@@ -140,6 +153,7 @@ class Link(asyncio.Protocol):
         if self.connection.is_dead:
             self.transport.abort()
             return
+        self._poll = _poll_of(self.transport)
         self._flush()
 
     def data_received(self, data: bytes) -> None:
@@ -186,19 +200,37 @@ class Link(asyncio.Protocol):
             self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
-        self._flush_is_due = False
-        if self._is_paused or self.transport is None:
-            return
-        data = self.connection.take()
-        if data:
-            self.transport.write(data)
-            self._watch()
+        """Write what is queued.
 
-    def _prepare(self, transition: Transition) -> None:
+        A link that idled may have been closed by the peer without our having read it. So its socket is looked at first,
+        and if there is something to read, writing waits for two turns of the loop, in which that is read: the calls are
+        then unsent, and not unknown.
+        """
+        self._flush_is_due = False
+        connection, transport = self.connection, self.transport
+        if self._is_paused or transport is None:
+            return
+        if self._turns_to_wait:
+            self._turns_to_wait -= 1
+            if self._turns_to_wait:
+                self._flush_soon()
+                return
+        elif connection.is_idle and self._poll is not None and self._poll.poll(0):
+            self._turns_to_wait = _TURNS_TO_READ
+            self._flush_soon()
+            return
+        data = connection.take()
+        if data:
+            transport.write(data)
+            if self._poll is not None and transport.is_closing():
+                # The write failed as a whole; one that failed half-way would have been buffered and failed later.
+                connection.untake()
+
+    def _load(self, transition: Transition) -> tuple[Pending, bytes] | None:
         command = self._carrier.prepare(transition)
-        if command is not None:
-            own = Own(self._loop.time() + self._reply_timeout, partial(self._prepared, transition))
-            self.connection.send_besides(own, command)
+        if command is None:
+            return None
+        return Own(self._loop.time() + self._reply_timeout, partial(self._prepared, transition)), command
 
     def _prepared(self, transition: Transition, reply: Reply) -> None:
         try:
@@ -237,7 +269,7 @@ class Link(asyncio.Protocol):
             self.has_answered = True
         elif self.connection.greeted is not None:
             self.ready.set_result(None)
-            self._watch()
+            self._set_timer(self._heard_at + self._ping_interval)
 
     def _end(self, error: EchoMQError) -> None:
         if self._timer is not None:
@@ -253,7 +285,7 @@ class Link(asyncio.Protocol):
                 pending.fail(kind(call.about, repeatable=call.transition.repeatable, reason=reason))
         for pending in lost.unsent:
             if pending.call is not None:
-                pending.fail(Disconnected(f"{pending.call.about} was not sent: {error}"))
+                pending.fail(NotSent(f"{pending.call.about} was not sent: {error}"))
         if not self.ready.done():
             self.ready.set_exception(self.connection.error or error)
             self.ready.exception()  # the owner may have stopped waiting; that is no warning
@@ -271,38 +303,44 @@ class Link(asyncio.Protocol):
         if self.transport is not None:
             self.transport.close()
 
-    def _watch(self) -> None:
-        """Set the timer to the next instant at which something could be wrong."""
-        oldest = self.connection.oldest
-        at = self._heard_at + self._ping_interval if oldest is None else oldest.deadline
+    def _set_timer(self, at: float) -> None:
         if self._timer is not None:
-            if self._timer_at <= at:
-                return
             self._timer.cancel()
         self._timer_at = at
         self._timer = self._loop.call_at(at, self._look)
 
     def _look(self) -> None:
-        self._timer = None
-        now = self._loop.time()
-        oldest = self.connection.oldest
-        if oldest is None:
-            if self.connection.is_ready and now >= self._heard_at + self._ping_interval:
-                self.connection.send_besides(Own(now + self._reply_timeout, _ignore), _PING)
-                self._flush()
-        elif now >= oldest.deadline:
-            if now - self._timer_at > _BLOCKED_S and not self._looks_again:
-                self._looks_again = True
-                self._timer_at = now + _BLOCKED_S
-                self._timer = self._loop.call_at(self._timer_at, self._look)
-                return
-            self.drop(_Late(f"no reply from {self._name} within its time"))
+        """See whether something is wrong, and set the timer to the next instant at which something could be."""
+        now, was_due_at = self._loop.time(), self._timer_at
+        waiting = self.connection.waiting
+        if not waiting and self.connection.is_ready and now >= self._heard_at + self._ping_interval:
+            self.connection.send_besides(Own(now + self._reply_timeout, _ignore), _PING)
+            self._flush()
+        if not waiting:
+            self._set_timer(self._heard_at + self._ping_interval)
             return
-        self._watch()
+        earliest = min(pending.deadline for pending in waiting)
+        if now < earliest:
+            self._set_timer(earliest)
+        elif now - was_due_at > _BLOCKED_S and not self._looks_again:
+            self._looks_again = True
+            self._set_timer(now + _BLOCKED_S)
+        else:
+            self.drop(_Late(f"no reply from {self._name} within its time"))
 
 
 class _Late(Disconnected):
     """The oldest reply did not come in time."""
+
+
+def _poll_of(transport: asyncio.Transport) -> "select.poll | None":
+    """Return what looks at the socket of a plain transport. Over TLS a readable socket says nothing."""
+    plain = transport.get_extra_info("socket")
+    if plain is None or transport.get_extra_info("ssl_object") is not None:
+        return None
+    poll = select.poll()
+    poll.register(plain.fileno(), select.POLLIN)
+    return poll
 
 
 def _ignore(_: Reply) -> None:

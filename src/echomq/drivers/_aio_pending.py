@@ -4,10 +4,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from echomq.carriers.carrier import AnyCall
-from echomq.errors import EchoMQError
+from echomq.errors import Disconnected, EchoMQError
 from echomq.resp.reply import Reply
 
-__all__ = ["Batch", "OfBatch", "OneCall", "Own", "Pending"]
+__all__ = ["Batch", "NotSent", "OfBatch", "OneCall", "Own", "Pending"]
+
+
+class NotSent(Disconnected):
+    """The link was lost before the call was written, so another link may carry it."""
 
 
 class OneCall:

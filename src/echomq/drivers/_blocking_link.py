@@ -127,10 +127,12 @@ class BlockingLink:
             self._write(connection.take(), is_first=True)
             if self._spin_s:
                 self._look_for_reply()
-            self._settle(self._receive(deadline), calls, results, is_raw=is_raw)
-            while connection.in_flight:
+            while True:
+                self._settle(self._receive(), calls, results, is_raw=is_raw)
+                self._check(deadline)
+                if not connection.in_flight:
+                    break
                 self._write(connection.take(), is_first=False)
-                self._settle(self._receive(deadline), calls, results, is_raw=is_raw)
         except (EchoMQError, OSError) as error:
             self._give_up(calls, results, error)
         self.has_answered = True
@@ -143,9 +145,10 @@ class BlockingLink:
         try:
             self._write(self._connection.take(), is_first=False)
             while True:
-                for entry, reply in self._receive(deadline):
+                for entry, reply in self._receive():
                     if entry == _OWN:
                         return reply
+                self._check(deadline)
         except OSError as error:
             raise Disconnected(f"the connection to {self.address} was lost ({error})") from error
 
@@ -154,7 +157,8 @@ class BlockingLink:
         self._wait_at_most(max(wait_s, 0.001))
         try:
             if not self._pushes:
-                self._receive(None)
+                self._receive()
+                self._check(None)
         except _Late:
             pass
         except OSError as error:
@@ -188,7 +192,8 @@ class BlockingLink:
         try:
             while not self._connection.is_ready:
                 self._write(self._connection.take(), is_first=False)
-                self._receive(deadline)
+                self._receive()
+                self._check(deadline)
         except _Late:
             raise self._too_slow() from None
         except OSError as error:
@@ -200,14 +205,12 @@ class BlockingLink:
             connection.send_all(range(len(calls)), [pack(call.args) for call in calls])
             return
         commands = [carrier.carry(call) for call in calls]
+        loads: list[tuple[_Entry, bytes]] = []
         for call in calls:
             load = carrier.prepare(call.transition)
             if load is not None:
-                connection.send_besides(call.transition, load)
-        if len(commands) == 1:
-            connection.send(0, commands[0])
-        else:
-            connection.send_all(range(len(calls)), commands)
+                loads.append((call.transition, load))
+        connection.send_all(range(len(calls)), commands, before=loads)
 
     def _settle(
         self,
@@ -219,9 +222,9 @@ class BlockingLink:
     ) -> None:
         for entry, reply in done:
             if isinstance(entry, int):
-                if type(reply) is ErrorReply:
-                    reply = self._refused(entry, calls[entry], reply, is_raw=is_raw)
-                results[entry] = reply
+                results[entry] = (
+                    self._refused(entry, calls[entry], reply, is_raw=is_raw) if isinstance(reply, ErrorReply) else reply
+                )
             elif entry is not None:
                 self._carrier.prepared(entry, reply)
 
@@ -278,24 +281,28 @@ class BlockingLink:
                 return
         self._spins_in_vain = 0
 
-    def _receive(self, deadline: float | None) -> list[tuple[_Entry | None, Reply]]:
-        """Read once. Raises `_Late`, `Disconnected` at the end of the stream, or what the connection died of."""
+    def _receive(self) -> list[tuple[_Entry | None, Reply]]:
+        """Read once. Raises `_Late`, or `Disconnected` at the end of the stream. `_check` is due afterwards."""
         try:
-            return self._taken(self._socket.recv(_READ_BYTES), deadline)
+            return self._taken(self._socket.recv(_READ_BYTES))
         except _LATE:
             raise self._late() from None
 
-    def _taken(self, data: bytes, deadline: float | None) -> list[tuple[_Entry | None, Reply]]:
+    def _check(self, deadline: float | None) -> None:
+        """Raise what the last bytes broke, or that time is up; to be called when what came with them is settled."""
+        connection = self._connection
+        if connection.error is not None:
+            raise connection.error
+        if deadline is not None and self._heard_at > deadline and (connection.in_flight or not connection.is_ready):
+            raise self._late()
+
+    def _taken(self, data: bytes) -> list[tuple[_Entry | None, Reply]]:
         if not data:
             raise Disconnected(f"the connection to {self.address} was lost (the peer closed it)")
         self._heard_at = time.monotonic()
         done = self._connection.receive(data)
         if self._keeps_pushes:
             self._pushes += [reply for entry, reply in done if entry is None]
-        if self._connection.error is not None:
-            raise self._connection.error
-        if deadline is not None and self._heard_at > deadline and self._connection.in_flight:
-            raise self._late()
         return done
 
     def _read_what_is_there(self) -> None:
@@ -309,14 +316,16 @@ class BlockingLink:
             wait_s, self._wait_s = self._wait_s, 0.0
             self._socket.settimeout(None)
             self._wait_at_most(wait_s)
-        self._taken(data, None)
+        self._taken(data)
+        self._check(None)
 
     def _ping(self) -> None:
         self._wait_at_most(self._options.reply_timeout_ms / 1000)
         self._connection.send_besides(_OWN, _PING)
         self._write(self._connection.take(), is_first=False)
         while self._connection.in_flight:
-            self._receive(time.monotonic() + self._wait_s)
+            self._receive()
+            self._check(None)
 
     def _wait_at_most(self, seconds: float) -> None:
         if seconds == self._wait_s:

@@ -18,7 +18,7 @@ from echomq.carriers.lua import LuaCarrier
 from echomq.clock import SYSTEM_DICE, Dice
 from echomq.drivers._aio_link import Link
 from echomq.drivers._aio_node import Node
-from echomq.drivers._aio_pending import Batch, OneCall
+from echomq.drivers._aio_pending import Batch, NotSent, OneCall
 from echomq.drivers._raw import Part, command_call
 from echomq.drivers.address import Address, parse_address
 from echomq.drivers.aio_subscription import AioSubscription
@@ -148,22 +148,30 @@ class AioClient:
         node = self._node_for(call.keys[0] if call.keys else None)
         loop = node.loop
         seconds = self._reply_timeout if reply_timeout_ms is None else reply_timeout_ms / 1000
-        pending = OneCall(call, loop.create_future(), loop.time() + seconds, is_raw=is_raw)
-        link = node.link
-        if link is None:
-            link = await node.usable(pending.deadline)
-        link.submit(pending)
-        return await pending.future
+        deadline = loop.time() + seconds
+        while True:
+            link = node.link
+            if link is None:
+                link = await node.usable(deadline)
+            pending = OneCall(call, loop.create_future(), deadline, is_raw=is_raw)
+            link.submit(pending)
+            try:
+                return await pending.future
+            except NotSent:
+                if loop.time() >= deadline:
+                    raise
 
     async def _replies_to(self, calls: Sequence[Call[Answer]]) -> list[Reply | EchoMQError]:
         first = calls[0].keys
         node = self._node_for(first[0] if first else None)
         deadline = node.loop.time() + self._reply_timeout
-        batch = Batch(len(calls), node.loop.create_future())
-        link = node.link or await node.usable(deadline)
-        link.submit_all(batch.of(calls, deadline))
-        await batch.future
-        return batch.results
+        while True:
+            batch = Batch(len(calls), node.loop.create_future())
+            link = node.link or await node.usable(deadline)
+            link.submit_all(batch.of(calls, deadline))
+            await batch.future
+            if node.loop.time() >= deadline or not all(isinstance(result, NotSent) for result in batch.results):
+                return batch.results
 
     def _node_for(self, key: bytes | None) -> Node:
         """Return the node that answers for a key, made at its first use."""

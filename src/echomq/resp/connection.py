@@ -19,7 +19,7 @@ A RESP3 attribute is not told apart from a reply by the reader. Servers send one
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, Generic, TypeVar
@@ -76,6 +76,7 @@ class Connection(Generic[Entry]):
         "_in_flight_max",
         "_out",
         "_reader",
+        "_taken",
         "_unsent",
         "error",
         "greeted",
@@ -89,6 +90,7 @@ class Connection(Generic[Entry]):
         self._in_flight: deque[Entry] = deque()
         self._in_flight_max = settings.options.in_flight_max
         self._unsent = 0
+        self._taken = 0
         self._confirmations = 0
         self._reader = hiredis.Reader(replyError=ErrorReply, notEnoughData=_NOT_YET, errors=None)
         self._greeting = greet(settings)
@@ -100,9 +102,14 @@ class Connection(Generic[Entry]):
         return len(self._in_flight)
 
     @property
-    def oldest(self) -> Entry | None:
-        """The entry whose reply comes next."""
-        return self._in_flight[0] if self._in_flight else None
+    def waiting(self) -> Collection[Entry]:
+        """The entries that wait for their replies, the one whose reply comes next first. To be read only."""
+        return self._in_flight
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing that was written waits for its reply."""
+        return len(self._in_flight) == self._unsent
 
     @property
     def is_ready(self) -> bool:
@@ -132,12 +139,19 @@ class Connection(Generic[Entry]):
         self._unsent += 1
         self._out.append(command)
 
-    def send_all(self, entries: Sequence[Entry], commands: Sequence[bytes]) -> None:
-        """Queue packed commands, all or none. Raises as `send` does."""
+    def send_all(
+        self, entries: Sequence[Entry], commands: Sequence[bytes], *, before: Sequence[tuple[Entry, bytes]] = ()
+    ) -> None:
+        """Queue packed commands, all or none. Raises as `send` does.
+
+        `before` are commands of the driver's own that must come first; they do not count for the bound.
+        """
         if self.phase is not Phase.READY:
             raise self._refusal()
         if len(self._in_flight) + len(entries) > self._in_flight_max:
             raise self._overloaded()
+        for entry, command in before:
+            self.send_besides(entry, command)
         self._in_flight.extend(entries)
         self._unsent += len(entries)
         self._out.extend(commands)
@@ -164,8 +178,14 @@ class Connection(Generic[Entry]):
             return b""
         data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
         self._out.clear()
+        self._taken = self._unsent
         self._unsent = 0
         return data
+
+    def untake(self) -> None:
+        """Say that nothing of what `take` handed out last was written. Only the end of the link may follow."""
+        self._unsent += self._taken
+        self._taken = 0
 
     def receive(self, data: bytes) -> list[tuple[Entry | None, Reply]]:
         """Take in bytes and return what they complete: an entry with its reply, or None with a push, in order.
