@@ -39,11 +39,13 @@ def serve(
 ) -> int:
     """Run a server until SIGTERM or SIGINT and return the exit code. Call it in the main thread.
 
-    When the server takes commands, one line with its addresses goes to `out`, separated by a space, the unix socket
-    first. Everything else goes to `err`, the server's log to the standard error of the process. `home` is the user's
-    state directory (`embedded.default_home`). `data_dir` serves that directory instead, with the socket in it unless
-    `socket` is given. Without `port` there is no TCP; with it, only this machine can connect unless `bind` (addresses
-    separated by spaces) says otherwise, and then nobody is asked for a password.
+    When the server takes commands, one line with its addresses goes to `out` (default: standard output), separated by a
+    space, the unix socket first. Everything else goes to `err` (default: standard error), and the server's log to the
+    standard error of the process.
+
+    `home` is the user's state directory (`embedded.default_home`). `data_dir` serves that directory instead, with the
+    socket in it unless `socket` is given. Without `port` there is no TCP; with it, only this machine can connect unless
+    `bind` (addresses separated by spaces) says otherwise, and then nobody is asked for a password.
 
     0: stopped as told, everything is on disk. 1: it could not start, ended by itself, or could not write everything.
     2: an argument is impossible.
@@ -105,7 +107,7 @@ def _run(
     server = _own_server(executable, layout, listen, stop)
     if server is None:
         return 0
-    _print_addresses(layout, listen, out)
+    _print_addresses(layout, listen, sys.stdout if out is None else out)
     while True:
         match stop.wait(server.link, timeout_ms=None):
             case Wake.STOP:

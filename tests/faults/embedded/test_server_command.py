@@ -27,7 +27,7 @@ options = json.loads(sys.argv[1])
 for name in ("home", "socket", "data_dir"):
     if options.get(name):
         options[name] = Path(options[name])
-raise SystemExit(serve(out=sys.stdout, **options))
+raise SystemExit(serve(**options))
 """
 
 
