@@ -2,10 +2,9 @@
 
 from typing import assert_never
 
-from echomq.transitions.complete import complete
-
 from echomq import BrandedId, Claimed, EchoMQ, Empty, JobId
 from echomq.keys import QueueKeys
+from echomq.transitions.complete import complete
 from echomq.transitions.enqueue import enqueue
 
 
