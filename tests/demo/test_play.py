@@ -38,7 +38,7 @@ def failing(self, run):
 handler.FileReader.handle = failing
 from echomq.demo import worker
 usual = worker.WorkerOptions
-worker.WorkerOptions = lambda **given: usual(**given, max_attempts=1)
+worker.WorkerOptions = lambda **given: usual(**{**given, "max_attempts": 1})
 sys.exit(worker.main())
 """
 

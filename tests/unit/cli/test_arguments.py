@@ -1,0 +1,168 @@
+"""The tree of commands: what every command and every flag must have, and the real process."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+import typer
+
+from echomq.cli import main
+from echomq.cli._tree import app
+from tests.servers import RealServer
+
+
+def run(*arguments: str, url: str | None = None, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ECHOMQ_")}
+    if url is not None:
+        environ["ECHOMQ_URL"] = url
+    return subprocess.run(
+        [sys.executable, "-m", "echomq.cli.main", *arguments],
+        input=stdin,
+        capture_output=True,
+        env=environ,
+        timeout=60,
+        check=False,
+    )
+
+
+def leaves() -> Iterator[tuple[str, object]]:
+    """Each command with its path. The classes are Typer's own and differ between its versions."""
+
+    def walk(path: str, command: object) -> Iterator[tuple[str, object]]:
+        inner = getattr(command, "commands", None)
+        if inner:
+            for name, each in inner.items():
+                yield from walk(f"{path} {name}", each)
+        else:
+            yield path, command
+
+    return walk("echomq", typer.main.get_command(app))
+
+
+COMMANDS = dict(leaves())
+
+
+def test_every_command_is_known_here() -> None:
+    assert set(COMMANDS) == {
+        "echomq demo",
+        "echomq server",
+        "echomq version",
+        *(f"echomq queue {verb}" for verb in ("list", "counts", "pause", "resume", "drain", "obliterate")),
+        *(f"echomq job {verb}" for verb in ("add", "show", "state", "logs", "list", "remove", "retry")),
+    }
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_each_help_ends_with_two_examples_of_the_command(path: str) -> None:
+    lines = str(getattr(COMMANDS[path], "epilog", "")).splitlines()
+
+    assert lines[:2] == ["\b", "Examples:"]
+    assert len(lines) == 4
+    assert all(line.strip().startswith(path) for line in lines[2:])
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_each_flag_has_an_environment_variable(path: str) -> None:
+    for parameter in getattr(COMMANDS[path], "params", ()):
+        if any(option.startswith("--") for option in parameter.opts) and "--help" not in parameter.opts:
+            assert str(parameter.envvar).startswith("ECHOMQ_"), parameter.opts
+
+
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "echomq server"])
+def test_each_command_with_data_can_write_json(path: str) -> None:
+    assert any("--json" in parameter.opts for parameter in getattr(COMMANDS[path], "params", ()))
+
+
+def test_a_missing_extra_is_one_clear_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main, "find_spec", lambda name: None if name == "rich" else object())
+
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+
+    assert ended.value.code == 1
+    assert 'rich is not installed: run  pip install "echomq[cli]"' in capsys.readouterr().err
+
+
+def test_the_worker_of_the_demo_needs_no_extra() -> None:
+    # It is started for each run, and a program may use it where only the core is installed.
+    code = "import sys, echomq.demo.worker; sys.exit(bool({'typer', 'rich'} & set(sys.modules)))"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_version_needs_no_server() -> None:
+    done = run("version", "--json", url="unix:///nowhere/at/all")
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["echomq"]
+
+
+def test_a_job_goes_in_and_is_found_again(real_server: RealServer) -> None:
+    url = real_server.url
+    added = run("job", "add", "clitest", "-", "--json", stdin=b"\xff\x00", url=url)
+    assert added.returncode == 0, added.stderr
+    job = json.loads(added.stdout)["job"]
+
+    shown = run("job", "show", "clitest", job, "--json", url=url)
+    assert json.loads(shown.stdout)["payload_base64"] == "/wA="
+    refused = run("queue", "obliterate", "clitest", url=url)
+    assert (refused.returncode, refused.stdout) == (4, b"")
+    done = run("queue", "obliterate", "clitest", "--yes", url=url)
+    assert done.returncode == 0, done.stderr
+    gone = run("job", "show", "clitest", job, url=url)
+    assert (gone.returncode, gone.stdout) == (3, b"")
+
+
+def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
+    url = real_server.url
+    run("job", "add", "clinames", "x", url=url)
+
+    assert b"did you mean clinames?" in run("queue", "counts", "clinmaes", url=url).stderr
+    assert b"clinames" in run("queue", "list", url=url).stdout
+
+    run("queue", "obliterate", "clinames", "--yes", url=url)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("queue", "counts", "a{b}"), 2, b"is not a valid queue name"),
+        (("job", "show", "mail", "JOB1"), 2, b"is not a valid id"),
+        (("job", "retry", "mail"), 2, b"exactly one of the two"),
+        (("job", "list", "mail", "daed"), 2, b"did you mean dead?"),
+        (("queue", "burn", "mail"), 2, b"No such command"),
+    ],
+)
+def test_mistakes_are_sentences_and_code_2(
+    real_server: RealServer, arguments: tuple[str, ...], code: int, words: bytes
+) -> None:
+    done = run(*arguments, url=real_server.url)
+
+    assert (done.returncode, done.stdout) == (code, b"")
+    assert words in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_server_that_is_not_there_is_a_sentence_and_code_1() -> None:
+    done = run("queue", "counts", "mail", url="unix:///nowhere/at/all")
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"echomq: ")
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_left_is_no_traceback() -> None:
+    command = [sys.executable, "-m", "echomq.cli.main", "version"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+
+    assert done.returncode == 141
+    assert b"Traceback" not in done.stderr
+    assert b"Exception" not in done.stderr

@@ -1,0 +1,228 @@
+"""`echomq job …` over a queue in memory."""
+
+import pytest
+
+from echomq.blocking_jobs import BlockingJobs
+from echomq.cli import job as verbs
+from echomq.cli.exits import Exit
+from echomq.errors import InvalidId, InvalidOption
+from echomq.ids import JobId
+from echomq.records import Claimed
+from tests.unit.cli.stage import Memory, Said
+
+ABSENT = "JOB0NgWefAEJfs"
+
+
+def added(jobs: BlockingJobs, payload: bytes = b"x") -> str:
+    said = Said(is_json=True)
+    assert verbs.add(jobs, said.view, payload, job=None, delay_ms=None, max_attempts=None) == Exit.DONE
+    return str(said.data["job"])
+
+
+def claimed(jobs: BlockingJobs) -> Claimed:
+    answer = jobs.claim(lease_ms=1000)
+    assert isinstance(answer, Claimed)
+    return answer
+
+
+def killed(jobs: BlockingJobs, error: str = "boom") -> str:
+    job = added(jobs)
+    jobs.retry(job, claimed(jobs).token, delay_ms=0, max_attempts=1, error=error)
+    return job
+
+
+def test_add_twice_with_an_id_of_ones_own_is_a_duplicate_and_no_error() -> None:
+    jobs = Memory().jobs()
+    for word in ("enqueued", "duplicate"):
+        said = Said(is_json=True)
+        assert verbs.add(jobs, said.view, b"x", job=ABSENT, delay_ms=None, max_attempts=None) == Exit.DONE
+        assert said.data == {"queue": "mail", "job": ABSENT, "answer": word}
+    assert jobs.counts()["pending"] == 1
+
+
+def test_add_with_a_delay_schedules() -> None:
+    jobs = Memory().jobs()
+    said = Said(is_json=True)
+
+    verbs.add(jobs, said.view, b"x", job=None, delay_ms=5000, max_attempts=None)
+
+    assert said.data["answer"] == "scheduled"
+    assert jobs.counts()["schedule"] == 1
+
+
+def test_show_tells_the_row_and_keeps_the_payload_whole_in_json() -> None:
+    jobs = Memory().jobs()
+    job = added(jobs, b"y" * 1000)
+    said, data = Said(), Said(is_json=True)
+
+    assert verbs.show(jobs, said.view, job) == Exit.DONE
+    assert verbs.show(jobs, data.view, job) == Exit.DONE
+
+    assert ["state", "pending"] in said.lines
+    assert "(1,000 characters)" in said.out.getvalue()
+    assert data.data["payload"] == "y" * 1000
+    assert data.data["attempts"] == 0
+
+
+def test_show_of_a_dead_job_names_its_error() -> None:
+    jobs = Memory().jobs()
+    job = killed(jobs, "no such \x1b[31mhost")
+    said = Said()
+
+    verbs.show(jobs, said.view, job)
+
+    assert ["state", "dead"] in said.lines
+    assert "no such \\x1b[31mhost" in said.out.getvalue()
+    assert "\x1b" not in said.out.getvalue()
+
+
+def test_show_of_a_job_that_is_done_shows_its_kept_result() -> None:
+    jobs = Memory().jobs()
+    job = added(jobs)
+    jobs.complete(job, claimed(jobs).token, result=b"\xff\x00", result_ttl_ms=60_000)
+    said = Said(is_json=True)
+
+    assert verbs.show(jobs, said.view, job) == Exit.DONE
+
+    assert said.data["state"] == "completed"
+    assert said.data["result"] is None
+    assert said.data["result_base64"] == "/wA="
+    assert said.data["attempts"] == 1
+
+
+@pytest.mark.parametrize("verb", [verbs.show, verbs.state])
+def test_a_job_that_is_not_there_ends_with_its_own_code(verb: object) -> None:
+    said = Said()
+
+    assert callable(verb)
+    assert verb(Memory().jobs(), said.view, ABSENT) == Exit.NOT_SO
+
+
+def test_an_id_that_is_none_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(InvalidId):
+        verbs.show(Memory().jobs(), Said().view, "JOB-1")
+
+
+def test_state_is_one_word_also_after_the_end() -> None:
+    jobs = Memory().jobs()
+    job = added(jobs)
+    words = []
+    for step in (lambda: None, lambda: claimed(jobs), lambda: jobs.complete(job, 1, result=b"", result_ttl_ms=9000)):  # type: ignore[arg-type]  # a token is a whole number
+        step()
+        said = Said()
+        assert verbs.state(jobs, said.view, job) == Exit.DONE
+        words.append(said.out.getvalue())
+    assert words == ["pending\n", "active\n", "completed\n"]
+
+
+def test_list_pages_until_the_limit_and_says_that_there_is_more() -> None:
+    jobs = Memory().jobs()
+    ids = [str(answer.job) for answer in jobs.enqueue_many([b"x"] * 2300)]
+    said = Said(is_json=True)
+
+    assert verbs.list_jobs(jobs, said.view, "pending", limit=2200, newest_first=None) == Exit.DONE
+
+    listed = said.data["jobs"]
+    assert isinstance(listed, list)
+    assert [row["job"] for row in listed] == ids[::-1][:2200]
+    assert said.data["is_complete"] is False
+    assert "there are more" in said.talk
+
+
+def test_list_of_the_oldest_first() -> None:
+    jobs = Memory().jobs()
+    ids = [str(answer.job) for answer in jobs.enqueue_many([b"x"] * 3)]
+    said = Said()
+
+    verbs.list_jobs(jobs, said.view, "waiting", limit=2, newest_first=False)
+
+    assert [line[0] for line in said.lines] == ["JOB", *ids[:2]]
+
+
+@pytest.mark.parametrize(
+    ("word", "column"), [("schedule", "due_at"), ("scheduled", "due_at"), ("active", "lease_ends_at")]
+)
+def test_list_shows_the_instant_that_a_set_is_ordered_by(word: str, column: str) -> None:
+    jobs = Memory().jobs()
+    added(jobs)
+    claimed(jobs)
+    jobs.enqueue_in(b"later", delay_ms=1000)
+    said = Said(is_json=True)
+
+    verbs.list_jobs(jobs, said.view, word, limit=10, newest_first=None)
+
+    listed = said.data["jobs"]
+    assert isinstance(listed, list)
+    assert len(listed) == 1
+    assert str(listed[0][column]).endswith("Z")
+
+
+def test_a_mistyped_state_is_told_the_near_one() -> None:
+    with pytest.raises(InvalidOption, match="did you mean pending"):
+        verbs.list_jobs(Memory().jobs(), Said().view, "peding", limit=1, newest_first=None)
+
+
+def test_an_empty_list_says_so() -> None:
+    said = Said()
+
+    assert verbs.list_jobs(Memory().jobs(), said.view, "dead", limit=1, newest_first=None) == Exit.DONE
+    assert (said.out.getvalue(), said.talk) == ("", "echomq: no job of mail is in dead\n")
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [(True, Exit.DONE, 0), (False, Exit.NOT_CONFIRMED, 1)])
+def test_remove_asks_and_says_what_the_job_is_doing(*, answer: bool, code: Exit, left: int) -> None:
+    jobs = Memory().jobs()
+    job = added(jobs)
+    said = Said(answer=answer)
+
+    assert verbs.remove(jobs, said.view, job, yes=False) == code
+
+    assert said.questions == [f"Delete job {job} of mail, which is pending?"]
+    assert jobs.counts()["pending"] == left
+
+
+def test_remove_of_nothing_asks_nobody() -> None:
+    said = Said(answer=True)
+
+    assert verbs.remove(Memory().jobs(), said.view, ABSENT, yes=False) == Exit.NOT_SO
+    assert said.questions == []
+
+
+def test_retry_makes_a_dead_job_ready_and_refuses_any_other() -> None:
+    jobs = Memory().jobs()
+    job = killed(jobs)
+
+    assert verbs.retry(jobs, Said().view, job, fresh=False) == Exit.DONE
+    assert jobs.counts()["pending"] == 1
+    said = Said()
+    assert verbs.retry(jobs, said.view, job, fresh=False) == Exit.NOT_SO
+    assert "is pending and not dead" in said.talk
+    assert verbs.retry(jobs, Said().view, ABSENT, fresh=False) == Exit.NOT_SO
+
+
+def test_retry_all_asks_with_the_count() -> None:
+    jobs = Memory().jobs()
+    killed(jobs)
+    killed(jobs)
+    said = Said(answer=True)
+
+    assert verbs.retry_all(jobs, said.view, fresh=True, yes=False) == Exit.DONE
+
+    assert said.questions == ["Run 2 dead jobs of mail again?"]
+    assert (jobs.counts()["dead"], jobs.counts()["pending"]) == (0, 2)
+
+
+def test_logs_are_the_last_lines() -> None:
+    jobs = Memory().jobs()
+    job = added(jobs)
+    for number in range(5):
+        jobs.add_log(job, b"line %d\x07" % number)
+    said = Said()
+
+    assert verbs.logs(jobs, said.view, job, limit=2) == Exit.DONE
+    assert said.out.getvalue() == "line 3\\x07\nline 4\\x07\n"
+    assert verbs.logs(jobs, Said().view, ABSENT, limit=2) == Exit.NOT_SO
+
+
+def test_every_id_that_is_shown_can_be_read_back() -> None:
+    assert JobId.parse(added(Memory().jobs())).minted_at_ms > 0

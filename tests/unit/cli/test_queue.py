@@ -1,0 +1,197 @@
+"""`echomq queue …` over a queue in memory."""
+
+import pytest
+
+from echomq.cli import queue
+from echomq.cli.exits import Exit
+from echomq.errors import NoPermission
+from echomq.records import Claimed
+from tests.unit.cli.stage import Keys, Memory, Said
+
+MAIL = (b"emq:{mail}:pending", b"emq:{mail}:job:JOB0NgWefAEJfs", b"emq:{news}:meta", b"{emq}:version")
+
+
+def test_counts_shows_every_set_and_counter() -> None:
+    jobs = Memory().jobs()
+    jobs.enqueue(b"1")
+    jobs.enqueue(b"2")
+    jobs.claim(lease_ms=1000)
+    said = Said()
+
+    assert queue.counts(jobs, Keys(), said.view) == Exit.DONE
+
+    assert ["pending", "1"] in said.lines
+    assert ["active", "1"] in said.lines
+    assert [line[0] for line in said.lines] == [
+        "queue",
+        "pending",
+        "active",
+        "schedule",
+        "dead",
+        "completed",
+        "failed",
+    ]
+    assert said.talk == ""
+
+
+def test_counts_in_json_are_numbers() -> None:
+    jobs = Memory().jobs()
+    jobs.enqueue(b"1")
+    said = Said(is_json=True)
+
+    queue.counts(jobs, Keys(), said.view)
+
+    assert said.data == {
+        "queue": "mail",
+        "pending": 1,
+        "active": 0,
+        "schedule": 0,
+        "dead": 0,
+        "completed": 0,
+        "failed": 0,
+    }
+
+
+def test_a_mistyped_queue_is_told_the_near_name() -> None:
+    said = Said()
+
+    assert queue.counts(Memory().jobs("mial"), Keys(MAIL), said.view) == Exit.DONE
+
+    assert said.talk == "echomq: there is nothing in mial; did you mean mail?\n"
+
+
+def test_a_queue_that_has_keys_gets_no_hint() -> None:
+    said = Said()
+
+    queue.counts(Memory().jobs("news"), Keys(MAIL), said.view)
+
+    assert said.talk == ""
+
+
+def test_a_user_who_may_not_walk_the_keys_gets_the_counts_all_the_same() -> None:
+    class Refusing(Keys):
+        def command(self, *parts: bytes | str | int) -> object:
+            raise NoPermission("NOPERM no scan", about="SCAN")
+
+    said = Said()
+
+    assert queue.counts(Memory().jobs("mial"), Refusing(), said.view) == Exit.DONE
+    assert said.talk == "echomq: there is nothing in mial\n"
+
+
+def test_pause_keeps_jobs_from_starting_and_resume_ends_it() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    jobs.enqueue(b"1")
+
+    assert queue.pause(jobs, Keys(), Said().view) == Exit.DONE
+    assert not isinstance(jobs.claim(lease_ms=1000), Claimed)
+    assert queue.resume(jobs, Keys(), Said().view) == Exit.DONE
+    assert isinstance(jobs.claim(lease_ms=1000), Claimed)
+
+
+def test_pausing_a_mistyped_queue_is_told_the_near_name() -> None:
+    # The queue that was meant goes on running, so this must not pass in silence.
+    said = Said()
+
+    queue.pause(Memory().jobs("maill"), Keys(MAIL), said.view)
+
+    assert "did you mean mail?" in said.talk
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+def test_drain_deletes_what_waits_and_the_scheduled_only_if_asked(*, scheduled: bool) -> None:
+    jobs = Memory().jobs()
+    for _ in range(3):
+        jobs.enqueue(b"1")
+    jobs.enqueue_in(b"later", delay_ms=60_000)
+    jobs.claim(lease_ms=1000)
+    said = Said(is_json=True)
+
+    assert queue.drain(jobs, Keys(), said.view, scheduled=scheduled, yes=True) == Exit.DONE
+
+    assert said.data == {"queue": "mail", "drained": 3 if scheduled else 2}
+    found = jobs.counts()
+    assert (found["pending"], found["active"], found["schedule"]) == (0, 1, 0 if scheduled else 1)
+
+
+def test_drain_works_in_slices_until_nothing_is_left() -> None:
+    jobs = Memory().jobs()
+    jobs.enqueue_many([b"x"] * 2500)
+    said = Said(is_json=True)
+
+    queue.drain(jobs, Keys(), said.view, scheduled=False, yes=True)
+
+    assert said.data["drained"] == 2500
+
+
+@pytest.mark.parametrize("answer", [False, None])
+def test_nothing_is_drained_without_a_yes(*, answer: bool | None) -> None:
+    jobs = Memory().jobs()
+    jobs.enqueue(b"1")
+    said = Said(answer=answer)
+
+    assert queue.drain(jobs, Keys(), said.view, scheduled=False, yes=False) == Exit.NOT_CONFIRMED
+
+    assert jobs.counts()["pending"] == 1
+    assert said.out.getvalue() == ""
+    if answer is None:
+        assert "--yes" in said.talk
+    else:
+        assert said.questions == ["Delete 1 job that waits in mail?"]
+
+
+def test_obliterate_asks_with_the_count_and_deletes_everything() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    jobs.enqueue_many([b"x"] * 3)
+    said = Said(answer=True)
+
+    assert queue.obliterate(jobs, Keys(), said.view, force=False, yes=False) == Exit.DONE
+
+    assert said.questions == ["Delete the queue mail with 3 jobs, all results and all counters?"]
+    assert memory.body.dump() == {}
+
+
+def test_obliterate_refuses_while_jobs_run_and_leaves_the_queue_as_it_is() -> None:
+    jobs = Memory().jobs()
+    jobs.enqueue_many([b"x"] * 2)
+    jobs.claim(lease_ms=1000)
+    said = Said()
+
+    assert queue.obliterate(jobs, Keys(), said.view, force=False, yes=True) == Exit.NOT_SO
+
+    assert "1 job of mail still run" in said.talk
+    assert isinstance(jobs.claim(lease_ms=1000), Claimed), "it was not paused either"
+
+
+def test_obliterate_by_force_takes_running_jobs_too() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    jobs.enqueue(b"x")
+    jobs.claim(lease_ms=1000)
+
+    assert queue.obliterate(jobs, Keys(), Said().view, force=True, yes=True) == Exit.DONE
+    assert memory.body.dump() == {}
+
+
+def test_list_shows_each_queue_that_has_a_key() -> None:
+    memory = Memory()
+    memory.jobs("mail").enqueue(b"1")
+    said = Said(is_json=True)
+
+    queue.list_queues(Keys(MAIL), lambda name: memory.jobs(name).counts(), said.view)
+
+    queues = said.data["queues"]
+    assert isinstance(queues, list)
+    assert [(row["queue"], row["pending"]) for row in queues] == [("mail", 1), ("news", 0)]
+    assert said.data["is_complete"] is True
+
+
+def test_list_of_no_queues_says_so_beside_empty_data() -> None:
+    said = Said()
+
+    queue.list_queues(Keys(), lambda name: Memory().jobs(name).counts(), said.view)
+
+    assert said.out.getvalue() == ""
+    assert said.talk == "echomq: no queue has anything in it\n"
