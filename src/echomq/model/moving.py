@@ -124,7 +124,9 @@ def remove(space: Keyspace, given: Given) -> Reply:
     if _is_locked(space, names, job_id, sets["active"]):
         return ErrorReply("EMQLOCK the job is held by a worker")
     if not is_broken(space, names, job_id):
-        leave_active(sets["active"], Job(job_id, space.hash(names.row(job_id)), names, space))
+        job = Job(job_id, space.hash(names.row(job_id)), names, space)
+        job.place.take_out(job_id)
+        leave_active(sets["active"], job)
     for zset in sets.values():
         zset.remove(job_id)
     if parked is not None and parked.get() == job_id:

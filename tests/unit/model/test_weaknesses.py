@@ -359,3 +359,28 @@ def test_repair_puts_lost_jobs_back_and_leaves_the_others(q: Speaker) -> None:
     assert reply == [b"repaired", b"0", [q.job(1), q.job(2)]]
     assert q.members(q.keys.pending) == [q.job(1), q.job(3), q.job(4)]
     assert q.members(q.keys.dead) == [q.job(2)]
+
+
+def test_remove_drops_the_id_of_a_ghost_and_says_gone(q: Speaker) -> None:
+    q.space.zset(q.keys.schedule).add(q.job(1), 5)
+    assert remove(q, q.job(1)) == -1
+    assert q.space.dump() == {}
+
+
+def test_remove_takes_a_kept_result_away(q: Speaker) -> None:
+    q.enqueue(q.job(1))
+    q.claim()
+    q.complete(q.job(1), result=b"r", result_ttl_ms=10)
+    assert remove(q, q.job(1)) == 1
+    assert remove(q, q.job(1)) == -1
+    assert set(q.space.dump()) == {q.keys.metrics_completed}
+
+
+def test_a_refusal_needs_no_more_than_the_row(q: Speaker) -> None:
+    q.enqueue(q.job(1))
+    q.claim()
+    q.space.string(q.keys.schedule).set(b"another program's")
+    q.space.string(q.keys.dead).set(b"another program's")
+    assert str(q.retry(q.job(1), 7)).startswith("EMQSTALE")
+    assert str(q.retry(q.job(1))).startswith("WRONGTYPE")
+    assert q.complete(q.job(1)) == 1
