@@ -29,7 +29,10 @@ while from < 1000 do
     end
     local attempts = row[1]
     if attempts then
-      local token = whole('the attempts of ' .. id, attempts, 0) + 1
+      if not string.find(attempts, '^%d+$') then
+        return redis.error_reply('ERR the attempts of ' .. id .. ' are not a whole number')
+      end
+      local token = attempts + 1
       redis.call('ZCARD', active_key)
       walked[#walked + 1] = id
       -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.

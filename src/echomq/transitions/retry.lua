@@ -43,7 +43,8 @@ local lane = group and look_lane(base, group)
 
 local dies = cap == 0
 if not dies then
-  local spent = whole('the attempts of ' .. id, attempts, 0) - (tonumber(row[7]) or 0)
+  -- Attempts that are no number end the script here, before anything is written.
+  local spent = attempts - (tonumber(row[7]) or 0)
   dies = spent >= (tonumber(row[6]) or cap)
 end
 local parent
