@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from echomq.errors import InvalidOption, UnexpectedReply
 from echomq.resp.reply import Reply
 from echomq.states import SetName
+from echomq.transitions.call import Call
 
 __all__ = ["Asker", "Queues", "find_queues", "near", "set_of"]
+
+A = TypeVar("A")
 
 SLICES_MAX: Final = 1_000
 SLICE_KEYS: Final = 1_000
@@ -24,10 +27,14 @@ _OTHER_WORDS: Final = {"scheduled": SetName.SCHEDULE, "waiting": SetName.PENDING
 
 
 class Asker(Protocol):
-    """What sends a plain command: a blocking client."""
+    """What sends a plain command or a call: a blocking client."""
 
     def command(self, *parts: bytes | str | int) -> Reply:
         """Send a command and return its reply."""
+        ...
+
+    def run(self, call: Call[A]) -> A:
+        """Run one call and return its answer."""
         ...
 
 

@@ -10,6 +10,7 @@ from echomq.cli.render import Plain, View
 from echomq.errors import EchoMQError
 from echomq.records import ActiveJobs, Counts, MoreToObliterate, NotPaused, Obliterated
 from echomq.states import COUNT_NAMES, CountName
+from echomq.transitions.is_paused import is_paused
 
 __all__ = ["counts", "drain", "list_queues", "obliterate", "pause", "resume"]
 
@@ -35,7 +36,7 @@ def _row(queue: str, found: Counts) -> dict[str, Plain]:
 def counts(jobs: BlockingJobs, client: Asker, view: View) -> int:
     """Show how many jobs are in each set, how many completed and failed so far, and whether the queue is paused."""
     found = jobs.counts()
-    view.record(_row(jobs.queue, found))
+    view.record({**_row(jobs.queue, found), "paused": client.run(is_paused(jobs.keys))})
     if not any(found[name] for name in COUNT_NAMES):
         _hint(jobs.queue, client, view)
     return Exit.DONE

@@ -179,14 +179,16 @@ class _Play:
                 running=counts["active"],
                 done=done,
                 per_s=self.meter.per_s,
-                doing=self._doing(is_fed=is_fed, waiting=counts["pending"]),
+                doing=self._doing(is_fed=is_fed, waiting=counts["pending"], open_jobs=open_jobs),
             )
         )
         return is_fed and open_jobs == 0
 
-    def _doing(self, *, is_fed: bool, waiting: int) -> str:
+    def _doing(self, *, is_fed: bool, waiting: int, open_jobs: int) -> str:
         if not is_fed:
             return "enqueueing"
+        if not open_jobs:
+            return "all jobs have ended"
         if self.kill is None:
             return "two workers at work"
         if waiting:

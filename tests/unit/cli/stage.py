@@ -38,11 +38,15 @@ class Memory:
 
 @dataclass
 class Keys:
-    """A server that knows its keys only: answers SCAN with `step` keys at a time."""
+    """A server that knows its keys: answers SCAN with `step` keys at a time, and calls from its memory."""
 
     keys: Sequence[bytes] = ()
     step: int = 2
-    asked: int = field(default=0)
+    asked: int = 0
+    memory: Memory = field(default_factory=Memory)
+
+    def run(self, call: Call[Answer]) -> Answer:
+        return self.memory.run(call)
 
     def command(self, *parts: bytes | str | int) -> Reply:
         name, cursor = parts[0], parts[1]

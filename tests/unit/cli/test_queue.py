@@ -30,6 +30,7 @@ def test_counts_shows_every_set_and_counter() -> None:
         "dead",
         "completed",
         "failed",
+        "paused",
     ]
     assert said.talk == ""
 
@@ -49,7 +50,18 @@ def test_counts_in_json_are_numbers() -> None:
         "dead": 0,
         "completed": 0,
         "failed": 0,
+        "paused": False,
     }
+
+
+def test_counts_tells_a_paused_queue() -> None:
+    memory = Memory()
+    memory.jobs().pause()
+    said = Said(is_json=True)
+
+    queue.counts(memory.jobs(), Keys(memory=memory), said.view)
+
+    assert said.data["paused"] is True
 
 
 def test_a_mistyped_queue_is_told_the_near_name() -> None:
