@@ -3,8 +3,9 @@
 A handler that blocks the event loop, or a loop that is overloaded, therefore does not lose its jobs. The thread is
 started by `Worker.run` and ends with it.
 
-A lease is renewed when a third of it has passed, all that are due in one call. Its local deadline is dated from before
-the claim or the renewal was sent, on the monotonic clock, so that we take it for lapsed no later than the server does.
+A lease is renewed before a third of it has passed, all that are due in one call. Its local deadline is dated from
+before the claim or the renewal was sent, on the monotonic clock, so that we take it for lapsed no later than the server
+does.
 An attempt whose renewal is refused, or whose deadline passes without one, is lost: its handler is told, and its result
 is refused here as well as by the server.
 """
@@ -21,6 +22,7 @@ from echomq.drivers.blocking import BlockingClient
 from echomq.errors import EchoMQError
 from echomq.keys import QueueKeys
 from echomq.transitions.extend_many import extend_many
+from echomq.transitions.is_paused import is_paused
 from echomq.worker.hold import Hold, Holds
 from echomq.worker.lag import LagWatch
 from echomq.worker.log import LOG
@@ -58,6 +60,8 @@ class LeaseKeeper(Service):
         self._client: BlockingClient | None = None
         self._told_to_stop = threading.Event()
         warn_ms = options.lag_warn_ms or min(1_000, options.lease_ms // 3)
+        # A silent server is given up in time for a second try.
+        self._patience_ms = max(100, options.lease_ms // 3)
         self._tick_ms = min(options.lease_ms // 6, warn_ms, _TICK_MS_MAX)
         self._lag = LagWatch(self._loop, threading.get_ident(), queue=keys.queue, warn_ms=warn_ms, clock=clock)
 
@@ -72,7 +76,12 @@ class LeaseKeeper(Service):
         thread = threading.Thread(target=self._run, args=(ended,), name="echomq-lease", daemon=True)
         thread.start()
         try:
-            await ended
+            while not ended.done():
+                # The thread may be waiting for a silent server, so lapsed leases are looked for here as well. It gets
+                # one tick more: after a pause of the whole process it may still renew what nobody else took.
+                await asyncio.wait({ended}, timeout=self._tick_ms / 1000)
+                self._find_lapsed(slack_ms=self._tick_ms)
+            ended.result()
         finally:
             self._told_to_stop.set()
 
@@ -81,6 +90,7 @@ class LeaseKeeper(Service):
     def _run(self, ended: "asyncio.Future[None]") -> None:
         crash: BaseException | None = None
         try:
+            self._connect()
             while not self._told_to_stop.wait(self._tick_ms / 1000):
                 self._lag.look(self._running)
                 self._renew_due()
@@ -93,8 +103,15 @@ class LeaseKeeper(Service):
         with suppress(RuntimeError):  # the loop was closed under us: nobody is left to be told
             self._loop.call_soon_threadsafe(_end, ended, crash)
 
+    def _connect(self) -> None:
+        """Connect before the first lease is due. A failure is nothing yet: the first renewal tries again."""
+        self._client = self._new_client()
+        with suppress(EchoMQError):
+            self._client.run(is_paused(self._keys), reply_timeout_ms=self._patience_ms)
+
     def _renew_due(self) -> None:
-        due_ms = self._clock.monotonic_ms() + self._lease_ms * 2 // 3
+        # What is due before the next look is due now: a third of the lease is the latest, not the earliest.
+        due_ms = self._clock.monotonic_ms() + self._lease_ms * 2 // 3 + self._tick_ms
         due = [hold for hold in self._holds.all() if hold.deadline_ms <= due_ms and hold.lost is None]
         for start in range(0, len(due), BATCH_MAX):
             if self._told_to_stop.is_set():
@@ -110,11 +127,11 @@ class LeaseKeeper(Service):
 
     def _renew(self, holds: Sequence[Hold]) -> None:
         call = extend_many(self._keys, [(hold.job, hold.token) for hold in holds], lease_ms=self._lease_ms)
-        if self._client is None:
-            self._client = self._new_client()
+        assert self._client is not None
         sent_ms = self._clock.monotonic_ms()
-        # A silent server must not keep this thread from noticing that a lease has lapsed.
-        answer = self._client.run(call, reply_timeout_ms=max(100, self._lease_ms // 3))
+        answer = self._client.run(call, reply_timeout_ms=self._patience_ms)
+        taken_ms = self._clock.monotonic_ms() - sent_ms
+        LOG.debug("queue %s: %d leases renewed in %d ms", self._keys.queue, len(holds), taken_ms)
         refused = set(answer.jobs)
         for hold in holds:
             if hold.job not in refused:
@@ -122,8 +139,8 @@ class LeaseKeeper(Service):
             elif not hold.is_ended:
                 self._lose(hold, "its renewal was refused: the job is gone or another attempt holds it")
 
-    def _find_lapsed(self) -> None:
-        now_ms = self._clock.monotonic_ms()
+    def _find_lapsed(self, *, slack_ms: int = 0) -> None:
+        now_ms = self._clock.monotonic_ms() - slack_ms
         for hold in self._holds.all():
             if hold.deadline_ms <= now_ms and hold.lost is None and not hold.is_ended:
                 self._lose(hold, "its lease ran out before it could be renewed")

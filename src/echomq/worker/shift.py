@@ -91,6 +91,7 @@ class Shift:
     def asked_to_stop(self, times: int) -> None:
         """Stop gracefully (once) or at once (twice and more)."""
         if times >= 1:
+            self._begin_to_stop()
             self._stop_asked.set()
         if times >= 2:
             self._at_once.set()
@@ -199,6 +200,14 @@ class Shift:
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
+    def _begin_to_stop(self) -> None:
+        """Ask for no more work, tell handlers, and note from here on what becomes of each job. May be repeated."""
+        if self._fates is None:
+            self._fates = {}
+        self._desk.is_stopping = True
+        for service in (self._fetch, *self._upkeep.chores):
+            service.stop()
+
     async def _end_uncancelled(self) -> StopReport:
         """End in order, and faster when cancelled meanwhile."""
         ending = asyncio.ensure_future(self._end_in_order())
@@ -210,12 +219,9 @@ class Shift:
             raise
 
     async def _end_in_order(self) -> StopReport:
-        """Stop fetching, let jobs finish, hand back the rest, tell the last endings, and take down the parts."""
+        """Ask for no more, let jobs finish, hand back the rest, tell the last endings, and take down the parts."""
         cancel_ms = self._options.cancel_ms
-        self._fates = {}
-        self._desk.is_stopping = True
-        for service in (self._fetch, *self._upkeep.chores):
-            service.stop()
+        self._begin_to_stop()
         await self._grace()
         for hold in list(self._runner.running):
             self._runner.cancel(hold, "the worker is stopping")
@@ -230,6 +236,7 @@ class Shift:
         for service in (self._lease, *self._upkeep.chores):
             await service.ended(within_ms=max(cancel_ms, 100))
         self._runner.close()
+        assert self._fates is not None
         report = StopReport(
             **{fate: tuple(jobs) for fate, jobs in self._fates.items()}, still_running=tuple(still_running)
         )

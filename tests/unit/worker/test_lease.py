@@ -21,7 +21,7 @@ from echomq.worker.lease import LeaseKeeper
 from echomq.worker.options import WorkerOptions
 from tests.unit.worker.parts import hold, jid, until
 
-LEASE_MS = 300
+LEASE_MS = 900
 
 
 class Client:
@@ -36,6 +36,8 @@ class Client:
 
     def run(self, call: Call[NotExtended], *, reply_timeout_ms: int) -> NotExtended:
         assert reply_timeout_ms <= LEASE_MS // 3
+        if call.transition.name == "is_paused":
+            return NotExtended(())  # only warms the connection
         self.calls += 1
         self.threads.add(threading.current_thread().name)
         if self.trouble is not None:
