@@ -5,10 +5,7 @@ is going to write, before the first write, is "look, then write" (docs/wire.md, 
 nothing; the first write creates it; a collection that becomes empty is deleted, as on a server.
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from echomq.model.keyspace import Keyspace
+from echomq.model.store import Store
 
 __all__ = ["NotANumber", "View", "number"]
 
@@ -30,7 +27,7 @@ class View:
 
     __slots__ = ("_key", "_space")
 
-    def __init__(self, space: "Keyspace", key: bytes) -> None:
+    def __init__(self, space: Store, key: bytes) -> None:
         self._space = space
         self._key = key
 
