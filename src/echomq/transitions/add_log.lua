@@ -5,7 +5,8 @@
 -- args   line
 --        keep    how many lines to keep at most; empty: all
 --        token   of the claim; empty or left out: whoever asks may (ours)
--- reply  how many lines are kept   -1 gone   EMQSTALE the token is not the current one   WRONGTYPE a key of another type
+-- reply  how many lines are kept   -1 gone   EMQSTALE the token is not the current one
+--        WRONGTYPE a key of another type
 --
 -- With a token a worker that lost its lease cannot write into the log of the next attempt (W37).
 --@use stale

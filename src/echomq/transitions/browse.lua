@@ -7,8 +7,8 @@
 --        after_id
 -- reply  [[id, score as decimal text]...] strictly after the place given
 --
--- A place is a score and an id, so it holds when the member itself is gone by now. Thousands may share one score, all of
--- dead do: the block of a score is found by counting, and the id within it by halving. Each probe reads one member.
+-- A place is a score and an id, so it holds when the member itself is gone by now. Thousands may share one score, all
+-- of dead do: the block of a score is found by counting, and the id within it by halving. Each probe reads one member.
 --@use bounded
 --@use byte_less
 

@@ -9,9 +9,9 @@
 --        size      how many at most, 1 to 1000
 -- reply  ["paused"]   ["claimed" or "empty", left, [broken ids], [[id, payload or null, token]...]]
 --
--- The pause flag is read in the same step (W33). One broken row stops nobody: its id goes to dead and is named (W2). Ids
--- without a job are dropped (W4). A hundred heads more than asked for are looked at, so ghosts do not make it seem empty
--- (W26).
+-- The pause flag is read in the same step (W33). One broken row stops nobody: its id goes to dead and is named (W2).
+-- Ids without a job are dropped (W4). A hundred heads more than asked for are looked at, so ghosts do not make it seem
+-- empty (W26).
 --@use whole
 --@use now_ms
 --@use bounded

@@ -9,8 +9,8 @@
 --        result          bytes for the flow parent and for row:result; empty or left out: the parent gets the id (ours)
 -- reply  1 completed   0 gone   EMQSTALE the caller does not hold the job   WRONGTYPE the row is no hash
 --
--- A right token is not enough: the job is leased, or ready again after a lapse and claimed by nobody since (W9). The row,
--- its subkeys (W39) and the lease go in one step; a flow parent is read here and told here (W3, W13).
+-- A right token is not enough: the job is leased, or ready again after a lapse and claimed by nobody since (W9). The
+-- row, its subkeys (W39) and the lease go in one step; a flow parent is read here and told here (W3, W13).
 --@use stale
 --@use broken_row
 --@use whole

@@ -5,8 +5,8 @@
 -- args   id, token, result_ttl_ms, result; repeated, at most 1000 times
 -- reply  for each, in order: "completed"   "gone"   "stale"   "broken" the row is no hash
 --
--- Each answer and effect is that of complete. Everything is read and judged first, so an error has changed nothing; an id
--- that comes twice is gone the second time. Deleting is gathered: 140 jobs have 980 keys.
+-- Each answer and effect is that of complete. Everything is read and judged first, so an error has changed nothing; an
+-- id that comes twice is gone the second time. Deleting is gathered: 140 jobs have 980 keys.
 --@use whole
 --@use now_ms
 --@use look_counter
@@ -99,8 +99,7 @@ for _, job in ipairs(special) do
   end
 end
 for _, job in ipairs(special) do
-  -- A parent that this same batch completed is there no more, and must not come back as a skeleton (W22).
-  if job.parent and not (seen[job.parent.id] and not job.parent.queue) then
+  if job.parent then
     child_completed(base, job.parent, job.id, job.result ~= '' and job.result or job.id)
   end
   if job.keep_ms > 0 then

@@ -8,7 +8,8 @@
 --        mode      in: value is ms from now   at: value is Unix ms
 --        value
 --        unspent   1: this attempt does not count against the cap; empty or left out: it does (ours)
--- reply  1 delayed   EMQSTALE job gone   EMQSTALE the caller does not hold the job   EMQKIND   WRONGTYPE the row is no hash
+-- reply  1 delayed   EMQSTALE job gone   EMQSTALE the caller does not hold the job   EMQKIND
+--        WRONGTYPE the row is no hash
 --
 -- The job leaves its lease as by complete, so its group gets its place back (W6).
 --@use stale

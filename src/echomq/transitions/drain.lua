@@ -15,6 +15,9 @@ local most = bounded('limit', limit, 1000)
 local rows = base_key .. 'job:'
 local waiting = redis.call('ZRANGE', pending_key, 0, most - 1)
 local scheduled = {}
+if schedule_key then
+  redis.call('ZCARD', schedule_key)
+end
 if schedule_key and #waiting < most then
   scheduled = redis.call('ZRANGE', schedule_key, 0, most - #waiting - 1)
 end

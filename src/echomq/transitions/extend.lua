@@ -6,8 +6,8 @@
 --        lease_ms   from now
 -- reply  1 extended   -1 gone   EMQSTALE the caller does not hold the job   WRONGTYPE the row is no hash
 --
--- It never creates a lease: a job that was reaped or scheduled would stand in two places (W5). It asks for the token, not
--- for the time: an overdue lease that nobody took is still the holder's.
+-- It never creates a lease: a job that was reaped or scheduled would stand in two places (W5). It asks for the token,
+-- not for the time: an overdue lease that nobody took is still the holder's.
 --@use stale
 --@use broken_row
 --@use whole

@@ -32,10 +32,7 @@ end
 if not row[1] then
   return 'absent'
 end
-if row[1] == 'awaiting_children' then
-  return 'awaiting_children'
-end
 if row[2] and redis.call('ZSCORE', base_of(job_key, id) .. 'g:' .. row[2] .. ':pending', id) then
   return 'pending'
 end
-return 'unknown'
+return row[1] == 'awaiting_children' and 'awaiting_children' or 'unknown'

@@ -8,8 +8,8 @@
 -- reply  0 nothing is left   a text: more is left, call again with this cursor   EMQSTATE not paused
 --        EMQSTATE active jobs present
 --
--- Walking the keys finds what no set names: held parents, lanes at their limit, subkeys, dedup keys, streams (W41). Meta
--- goes last, so the queue is paused until nothing is left of it.
+-- Walking the keys finds what no set names: held parents, lanes at their limit, subkeys, dedup keys, streams (W41).
+-- Meta goes last, so the queue is paused until nothing is left of it.
 --@use bounded
 --@use own_keys
 

@@ -6,8 +6,8 @@
 --        limit   how many at most, 1 to 1000; empty or left out: 100
 -- reply  how many ids left schedule; equal to limit: call again
 --
--- Each job goes to its own place. Ids without a job are dropped and not written to (W4). Ids with a broken row go to dead.
--- Everything is looked at before anything is written.
+-- Each job goes to its own place. Ids without a job are dropped and not written to (W4). Ids with a broken row go to
+-- dead. Everything is looked at before anything is written.
 --@use bounded
 --@use now_ms
 --@use look_lane
@@ -23,7 +23,6 @@ if #due == 0 then
 end
 
 local flat, grouped, broken = {}, {}, {}
-call('ZCARD', pending_key)
 for place = 1, #due do
   local id = due[place]
   local row = pcall('HMGET', rows .. id, 'attempts', 'group')
@@ -35,6 +34,9 @@ for place = 1, #due do
     local used = #flat
     flat[used + 1], flat[used + 2] = 0, id
   end
+end
+if #flat > 0 then
+  call('ZCARD', pending_key)
 end
 if #broken > 0 then
   call('ZCARD', base .. 'dead')

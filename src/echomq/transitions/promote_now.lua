@@ -16,12 +16,15 @@ end
 if not row[1] then
   return { 'gone' }
 end
-local group = row[2] or nil
-local lane = group and look_lane(base_key, group)
-redis.call('ZCARD', base_key .. 'pending')
--- ZREM is the last look and the first write at once; it is allowed on a full server.
-if redis.call('ZREM', schedule_key, id) == 0 then
+if not redis.call('ZSCORE', schedule_key, id) then
   return { 'not_scheduled' }
 end
+local group = row[2] or nil
+local lane = group and look_lane(base_key, group)
+if not group then
+  redis.call('ZCARD', base_key .. 'pending')
+end
+-- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
+redis.call('ZREM', schedule_key, id)
 make_ready(base_key, id, job_key, group, lane)
 return { 'promoted' }

@@ -7,8 +7,8 @@
 --        after    the last id looked at by the call before; empty: from the start
 -- reply  ["purged", count, next]; next empty: the walk ended
 --
--- A row without `died_at` counts as of its minting, and so do ids without a job and broken rows. Ids stand in mint order,
--- and nothing dies before it is minted: the first one that is too young ends the walk.
+-- A row without `died_at` counts as of its minting, and so do ids without a job and broken rows. Ids stand in mint
+-- order, and nothing dies before it is minted: the first one that is too young ends the walk.
 --@use bounded
 --@use now_ms
 --@use minted_at

@@ -29,11 +29,9 @@ end
 local now, rows = now_ms(), base .. 'job:'
 local lapsed = call('ZRANGE', active_key, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
 local jobs, recovered, dead, ghosts = {}, {}, {}, {}
+local to_flat = false
 local metrics_key, dead_key = base .. 'metrics:failed', base .. 'dead'
 
-if #lapsed > 0 then
-  call('ZCARD', pending_key)
-end
 for place = 1, #lapsed do
   local id = lapsed[place]
   local row = pcall('HMGET', rows .. id, 'attempts', 'group', 'max_attempts', 'unspent', 'parent', 'parent_queue',
@@ -52,9 +50,13 @@ for place = 1, #lapsed do
       dead[#dead + 1] = id
     else
       recovered[#recovered + 1] = id
+      to_flat = to_flat or not group
     end
     jobs[#jobs + 1] = job
   end
+end
+if to_flat then
+  call('ZCARD', pending_key)
 end
 if #dead > 0 then
   call('ZCARD', dead_key)

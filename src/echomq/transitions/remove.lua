@@ -10,8 +10,9 @@
 --        did   dedup id, or empty
 -- reply  1 removed   -1 gone   EMQLOCK a worker holds the job
 --
--- A grouped job leaves its lane or its place in flight too (W7). A field lock without a TTL is the mark of a crashed worker
--- or of an old server, so it counts only while the lease runs (W36). A broken row and a skeleton are cleared away.
+-- A grouped job leaves its lane or its place in flight too (W7). A field lock without a TTL is the mark of a crashed
+-- worker or of an old server, so it counts only while the lease runs (W36). A broken row and a skeleton are cleared
+-- away.
 --@use base_of
 --@use look_lane
 --@use lower_active

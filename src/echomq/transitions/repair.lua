@@ -5,8 +5,8 @@
 --        budget   how many keys of the server to look at, about; 1 to 1000
 -- reply  ["repaired", next cursor, [ids]]; cursor 0: the end was reached
 --
--- An operator's verb, for a queue that another program wrote to: it walks the keyspace in slices, and one slice is all that
--- a call does. A flow parent that waits for its children stands in no set by design. Skeletons are no jobs.
+-- An operator's verb, for a queue that another program wrote to: it walks the keyspace in slices, and one slice is all
+-- that a call does. A flow parent that waits for its children stands in no set by design. Skeletons are no jobs.
 --@use bounded
 --@use look_lane
 --@use make_ready

@@ -20,12 +20,15 @@ end
 if not row[1] then
   return -1
 end
-local base, group = base_of(job_key, id), row[2] or nil
-local lane = group and look_lane(base, group)
-redis.call('ZCARD', pending_key)
--- ZREM is the last look and the first write at once; it is allowed on a full server.
-if redis.call('ZREM', dead_key, id) == 0 then
+if not redis.call('ZSCORE', dead_key, id) then
   return redis.error_reply('EMQSTATE ' .. id .. ' is not dead')
 end
+local base, group = base_of(job_key, id), row[2] or nil
+local lane = group and look_lane(base, group)
+if not group then
+  redis.call('ZCARD', pending_key)
+end
+-- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
+redis.call('ZREM', dead_key, id)
 revive(base, id, job_key, row[1], group, lane, fresh)
 return 1

@@ -7,8 +7,8 @@
 --        fresh   1: their caps count anew; empty: they have the attempts they have left
 -- reply  ["reprocessed", count, next]; next empty: the end was reached
 --
--- Ids without a job are dropped. A broken row stays where it is, for somebody to look at; going on from an id, and not from
--- the start, is what passes it by.
+-- Ids without a job are dropped. A broken row stays where it is, for somebody to look at; going on from an id, and not
+-- from the start, is what passes it by.
 --@use bounded
 --@use look_lane
 --@use revive

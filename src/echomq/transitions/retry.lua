@@ -10,10 +10,11 @@
 --        max_attempts   cap of attempts spent, unless the row has one; 0: dead at once
 --        reason         text of the error
 --        base           the queue's base
--- reply  scheduled   dead   EMQSTALE job gone   EMQSTALE the caller does not hold the job   WRONGTYPE the row is no hash
+-- reply  scheduled   dead   EMQSTALE job gone   EMQSTALE the caller does not hold the job
+--        WRONGTYPE the row is no hash
 --
--- Claims that were handed back unspent do not count against the cap. A repeated last retry is stale, so a death is counted
--- once (W10). A flow parent is read here and told here, in the script that kills the child (W13, W15).
+-- Claims that were handed back unspent do not count against the cap. A repeated last retry is stale, so a death is
+-- counted once (W10). A flow parent is read here and told here, in the script that kills the child (W13, W15).
 --@use stale
 --@use broken_row
 --@use whole

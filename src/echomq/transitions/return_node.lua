@@ -6,8 +6,8 @@
 --        last_ms   the last instant that an id of this number was minted for
 -- reply  ["returned"]   ["not_held"] nothing changed
 --
--- The mark falls to the last instant used, so the next holder may mint for everything after it. It never rises: a caller
--- has no right to instants above its mark.
+-- The mark falls to the last instant used, so the next holder may mint for everything after it. It never rises: a
+-- caller has no right to instants above its mark.
 --@use whole
 --@use now_ms
 

@@ -1,7 +1,7 @@
 -- admit(job_key, set_key, score, state, id, payload, max_attempts): the four moves of every single admission.
 --
--- Returns 1, 0 or the EMQKIND or WRONGTYPE error. `HLEN` tells absence and checks the row's type in one read; the set is
--- written first: if it has another type, or the server is full, the script ends there and nothing is written.
+-- Returns 1, 0 or the EMQKIND or WRONGTYPE error. `HLEN` tells absence and checks the row's type in one read; the set
+-- is written first: if it has another type, or the server is full, the script ends there and nothing is written.
 --@use whole
 --@use broken_row
 local function admit(job_key, set_key, score, state, id, payload, max_attempts)

@@ -8,6 +8,10 @@ local function child_completed(base, parent, id, result)
     redis.call('RPUSH', base .. 'flow:outbox', table.concat({ parent.queue, parent.id, id, result }, '\0'))
     return
   end
+  -- A batch may have completed the parent as well: it must not come back as a skeleton (W22).
+  if redis.call('HEXISTS', parent.key, 'attempts') == 0 then
+    return
+  end
   if redis.call('HSETNX', parent.key .. ':processed', id, result) == 1
     and redis.call('HEXISTS', parent.key .. ':unsuccessful', id) == 0 then
     child_settled(base, parent)

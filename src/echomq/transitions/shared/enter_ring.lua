@@ -1,6 +1,7 @@
 -- enter_ring(base, group, lane): the ring entry rule R of protocol 0, for a lane that is known to be non-empty.
 --
--- `lane` comes from look_lane. A group that stands on the ring is not put there twice; one that enters it wakes a worker.
+-- `lane` comes from look_lane. A group that stands on the ring is not put there twice; one that enters it wakes a
+-- worker.
 local function enter_ring(base, group, lane)
   if lane.parked or (lane.limit and lane.act >= lane.limit) then
     return

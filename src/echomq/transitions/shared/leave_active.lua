@@ -1,7 +1,7 @@
 -- leave_active(active_key, base, id, group, lane): step L of protocol 0; true when the job was leased or ready.
 --
--- False means that it was neither, and that nothing was written: the caller answers stale (docs/wire.md, rule 4; W9, W10).
--- Its first write is ZREM, which a full server allows, and everything after the first write is allowed as well.
+-- False means that it was neither, and that nothing was written: the caller answers stale (docs/wire.md, rule 4; W9,
+-- W10). Its first write is ZREM, which a full server allows, and everything after the first write is allowed as well.
 --@use lower_active
 --@use leave_ready
 local function leave_active(active_key, base, id, group, lane)

@@ -1,6 +1,7 @@
 -- leave_ready(base, id, group, lane): take a job out of its ready set; true when it was there.
 --
--- `group` and `lane` are nil for an ungrouped job. ZREM is allowed on a full server. A lane that is empty leaves the ring.
+-- `group` and `lane` are nil for an ungrouped job. ZREM is allowed on a full server. A lane that is empty leaves the
+-- ring.
 local function leave_ready(base, id, group, lane)
   if not group then
     return redis.call('ZREM', base .. 'pending', id) == 1

@@ -1,8 +1,8 @@
 -- look_lane(base, group): what the bookkeeping of a group needs, read once and checked before the first write.
 --
 -- Returns a table, the same one for the same group throughout a script: `key` of the lane, `act` in flight (kept up to
--- date by whoever changes it), `limit` or nil, `parked`. Raises WRONGTYPE or ERR when one of the six keys that a lane is
--- made of could not be written, so that a body which got here cannot fail half way.
+-- date by whoever changes it), `limit` or nil, `parked`. Raises WRONGTYPE or ERR when one of the six keys that a lane
+-- is made of could not be written, so that a body which got here cannot fail half way.
 --@use look_counter
 local lanes = {}
 

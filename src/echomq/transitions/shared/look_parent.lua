@@ -1,9 +1,9 @@
 -- look_parent(base, parent, queue): what telling a flow parent needs, read and checked before the first write.
 --
 -- Returns nil when there is nobody to tell: a row that is gone, a skeleton or broken is no parent and is not written to
--- (W22). Else a table, the same one for the same parent throughout a script. A parent in another queue is `id`, `queue`.
--- One in this queue is `id`, `key`, `state`, its `group` and `lane`, and `parent`, `queue_of_parent`, `policy` towards a
--- parent of its own. Raises WRONGTYPE or ERR when a key that may be written could not be.
+-- (W22). Else a table, the same one for the same parent throughout a script. A parent in another queue is `id`,
+-- `queue`. One in this queue is `id`, `key`, its `group` and `lane`, and `parent`, `queue_of_parent`, `policy` towards
+-- a parent of its own. Raises WRONGTYPE or ERR when a key that may be written could not be.
 --@use look_lane
 --@use own_queue
 local parents = {}
@@ -17,7 +17,7 @@ local function look_parent(base, parent, queue)
     return parents[parent] or nil
   end
   local key = base .. 'job:' .. parent
-  local row = redis.pcall('HMGET', key, 'attempts', 'state', 'group', 'parent', 'parent_queue', 'parent_policy')
+  local row = redis.pcall('HMGET', key, 'attempts', 'group', 'parent', 'parent_queue', 'parent_policy')
   if row.err or not row[1] then
     parents[parent] = false
     return nil
@@ -35,12 +35,11 @@ local function look_parent(base, parent, queue)
   local found = {
     id = parent,
     key = key,
-    state = row[2],
-    group = row[3] or nil,
-    lane = row[3] and look_lane(base, row[3]) or nil,
-    parent = row[4],
-    queue_of_parent = row[5],
-    policy = row[6] == 'id' and 'id' or 'fp',
+    group = row[2] or nil,
+    lane = row[2] and look_lane(base, row[2]) or nil,
+    parent = row[3],
+    queue_of_parent = row[4],
+    policy = row[5] == 'id' and 'id' or 'fp',
   }
   parents[parent] = found
   return found

@@ -1,6 +1,7 @@
 -- lower_active(base, group, lane): one job of a group is in flight no more; its lane may be serviceable again.
 --
--- The count never stays at 0 or below (protocol 2.3). The lane may be empty, so that is asked before the ring is entered.
+-- The count never stays at 0 or below (protocol 2.3). The lane may be empty, so that is asked before the ring is
+-- entered.
 --@use enter_ring
 local function lower_active(base, group, lane)
   local act = redis.call('HINCRBY', base .. 'gactive', group, -1)

@@ -1,7 +1,7 @@
 -- minted_at(id): the instant an id was minted for, in Unix ms; 0 for an id of another form (protocol 1.2, 1.4).
 --
--- The server admits `JOB` followed by anything, so a strange id must not break a sweep. The number has 63 bits and a Lua
--- number 53: it is kept in two parts, the low 22 bits and the ms above them, and each stays exact.
+-- The server admits `JOB` followed by anything, so a strange id must not break a sweep. The number has 63 bits and a
+-- Lua number 53: it is kept in two parts, the low 22 bits and the ms above them, and each stays exact.
 local EPOCH_MS, MS_MAX = 1704067200000, 2199023255551
 
 local function minted_at(id)

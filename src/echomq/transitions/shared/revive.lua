@@ -1,7 +1,7 @@
 -- revive(base, id, job_key, attempts, group, lane, fresh): make a job ready that has just left dead.
 --
--- With `fresh` all attempts so far count as unspent, so that the cap counts anew; `attempts` itself is the fencing token
--- and never goes down.
+-- With `fresh` all attempts so far count as unspent, so that the cap counts anew; `attempts` itself is the fencing
+-- token and never goes down.
 --@use make_ready
 local function revive(base, id, job_key, attempts, group, lane, fresh)
   if fresh == '1' then
