@@ -57,8 +57,11 @@ class Here:
     outbox: List
 
     def completed(self, child: Job, result: bytes) -> None:
-        """Record the child's result; the last child makes the parent ready."""
-        if self._is_job() and self.processed.set_new(child.id, result):
+        """Record the child's result; the last child makes the parent ready.
+
+        A child whose death was ignored has been counted then, and is not counted again when it runs once more.
+        """
+        if self._is_job() and self.processed.set_new(child.id, result) and child.id not in self.unsuccessful:
             self._one_child_less()
 
     def died(self, child: Job, error: bytes, *, now_ms: int) -> None:
