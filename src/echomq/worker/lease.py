@@ -32,6 +32,7 @@ from echomq.worker.service import Service, is_final
 __all__ = ["LeaseKeeper"]
 
 _TICK_MS_MAX: Final = 500
+_PATIENCE_MS_MAX: Final = 5_000
 
 
 class LeaseKeeper(Service):
@@ -61,7 +62,7 @@ class LeaseKeeper(Service):
         self._told_to_stop = threading.Event()
         warn_ms = options.lag_warn_ms or min(1_000, options.lease_ms // 3)
         # A silent server is given up in time for a second try.
-        self._patience_ms = max(100, options.lease_ms // 3)
+        self._patience_ms = min(max(100, options.lease_ms // 3), _PATIENCE_MS_MAX)
         self._tick_ms = min(options.lease_ms // 6, warn_ms, _TICK_MS_MAX)
         self._lag = LagWatch(self._loop, threading.get_ident(), queue=keys.queue, warn_ms=warn_ms, clock=clock)
 
@@ -92,7 +93,7 @@ class LeaseKeeper(Service):
         try:
             self._connect()
             while not self._told_to_stop.wait(self._tick_ms / 1000):
-                self._lag.look(self._running)
+                self._lag.look(self._running_in_loop)
                 self._renew_due()
                 self._find_lapsed()
         except BaseException as error:
@@ -149,8 +150,8 @@ class LeaseKeeper(Service):
         hold.lost = why
         self._loop.call_soon_threadsafe(self._on_lost, hold)
 
-    def _running(self) -> list[Hold]:
-        return [hold for hold in self._holds.all() if not hold.is_ended]
+    def _running_in_loop(self) -> list[Hold]:
+        return [hold for hold in self._holds.all() if hold.task is not None and not hold.is_ended]
 
 
 def _end(ended: "asyncio.Future[None]", crash: BaseException | None) -> None:

@@ -107,7 +107,7 @@ class Shift:
             crash = await self._until_stopped(services)
         except asyncio.CancelledError:
             self._at_once.set()
-            await asyncio.shield(self._end_in_order())
+            await self._end_uncancelled()
             raise
         if crash is not None:
             LOG.critical("queue %s: the worker goes down: %r", self._queue, crash)
@@ -226,7 +226,8 @@ class Shift:
         for hold in list(self._runner.running):
             self._runner.cancel(hold, "the worker is stopping")
         # An ask that is on its way may still bring jobs, which are leased: they are handed back.
-        await self._fetch.ended(within_ms=cancel_ms)
+        if not await self._fetch.ended(within_ms=cancel_ms):
+            LOG.warning("queue %s: an ask for work got no answer; what it leased runs after its lease", self._queue)
         still_running = await self._hand_back_rest()
         self._settle.stop()
         await self._settle.ended(within_ms=max(cancel_ms, 100))

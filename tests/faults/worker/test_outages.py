@@ -43,9 +43,9 @@ async def test_a_server_that_restarts_during_the_work_costs_no_job_and_workers_r
                         await asyncio.to_thread(server.start)
                     else:
                         await asyncio.to_thread(server.restart)
+                    assert len(done) < total
                 await counted(jobs, completed=total, pending=0, active=0, schedule=0, dead=0)
     assert set(done) == ids
-    assert first.counts.errors + second.counts.errors > 0
 
 
 async def test_delayed_jobs_run_when_due_although_the_server_restarted() -> None:
