@@ -26,7 +26,7 @@ from echomq.errors import (
     ReplyTimeout,
     Unknown,
 )
-from echomq.resp.connection import Connection, pack
+from echomq.resp.connection import Connection, Phase, pack
 from echomq.resp.greeting import GreetingSettings
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.call import Transition
@@ -118,13 +118,16 @@ class Link(asyncio.Protocol):
 
     def retire(self) -> None:
         """Take no more calls, wait for the replies that are due, then close."""
-        if not self.connection.is_ready:
-            self.drop(Closed(f"the connection to {self._name} was closed while it was made"))
-            return
-        self.connection.close()
-        self._tell_owner()
-        if self.connection.is_drained:
-            self._close()
+        match self.connection.phase:
+            case Phase.GREETING:
+                self.drop(Closed(f"the connection to {self._name} was closed while it was made"))
+            case Phase.READY:
+                self.connection.close()
+                self._tell_owner()
+                if self.connection.is_drained:
+                    self._close()
+            case Phase.CLOSING | Phase.DEAD:
+                pass  # it is on its way already
 
     def drop(self, error: EchoMQError) -> None:
         """Give up the link at once. Calls that were sent become `Unknown`, the others `Disconnected`."""

@@ -167,6 +167,9 @@ class Node:
         except BaseException:
             link.drop(Closed("connecting was cancelled"))
             raise
+        if not link.connection.is_ready:
+            # It ended between its greeting and this turn of the loop, and nobody was told since nobody had it.
+            raise Disconnected(f"the connection to {self.address} was lost as it was made ({link.connection.error})")
         return link
 
     async def _open(self, link: Link) -> None:

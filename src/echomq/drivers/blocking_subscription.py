@@ -14,7 +14,7 @@ from echomq.clock import Dice
 from echomq.drivers._blocking_link import BlockingLink
 from echomq.drivers.backoff import delay_ms
 from echomq.drivers.message import Message, message_of
-from echomq.errors import BadInput, Closed, ConnectTimeout, Disconnected, RequiresResp3, ServerError
+from echomq.errors import BadInput, Closed, ConnectTimeout, Disconnected, ProtocolError, RequiresResp3, ServerError
 from echomq.options import ConnectionOptions
 from echomq.resp.reply import ErrorReply
 
@@ -75,7 +75,7 @@ class BlockingSubscription:
                 return None
             try:
                 self._wait(left)
-            except (Disconnected, ConnectTimeout):
+            except (Disconnected, ConnectTimeout, ProtocolError):
                 if not self._was_subscribed:
                     raise
                 self._lose()

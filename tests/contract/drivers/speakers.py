@@ -117,5 +117,18 @@ async def speaking(kind: Kind, url: str, **options: Any) -> AsyncIterator[Speake
         await speaker.close()
 
 
+async def refusal_of(kind: Kind, url: str) -> EchoMQError:
+    """Why a client that connects at once cannot."""
+    options = ConnectionOptions(url=url, **OPTIONS)
+    try:
+        if kind is AioSpeaker:
+            await (await AioClient.connect(options)).close()
+        else:
+            (await _threaded(lambda: BlockingClient.connect(options))).close()
+    except EchoMQError as error:
+        return error
+    raise AssertionError(f"{url} was expected to refuse")
+
+
 async def _threaded(work: Callable[[], Result]) -> Result:
     return await asyncio.to_thread(work)

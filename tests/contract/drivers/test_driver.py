@@ -25,8 +25,8 @@ from echomq.keys import VERSION, QueueKeys
 from echomq.records import Duplicate, Enqueued
 from echomq.transitions.call import Call
 from echomq.transitions.enqueue import TRANSITION, enqueue
-from tests.contract.drivers.speakers import Kind, speaking
-from tests.servers import RealServer, valkey_server
+from tests.contract.drivers.speakers import Kind, refusal_of, speaking
+from tests.servers import RealServer, free_port, valkey_server
 
 KEYS = QueueKeys("drivers")
 _numbers = itertools.count(1)
@@ -240,7 +240,7 @@ class TestLosses:
 
     async def test_a_silent_server_is_noticed_and_found_again(self, kind: Kind, own: RealServer) -> None:
         async with speaking(kind, own.url, reply_timeout_ms=200) as client:
-            await client.command("PING")
+            await client.command("PING", reply_timeout_ms=10_000)
             own.freeze()
             try:
                 with pytest.raises(ReplyTimeout):
@@ -265,10 +265,27 @@ class TestLosses:
             assert await client.command("CLIENT", "ID") != before
             assert await client.run(enqueue(KEYS, second, b"x")) == Enqueued(second)
 
+    async def test_every_call_of_a_batch_hears_from_a_replica(self, kind: Kind, own: RealServer) -> None:
+        many = jobs(20)
+        async with speaking(kind, own.url) as client:
+            await client.command("REPLICAOF", "127.0.0.1", "1")
+            answers = await client.run_all([enqueue(KEYS, job, b"x") for job in many])
+        assert [type(answer) for answer in answers] == [ReadOnly] * 20
+
     async def test_a_replica_without_version_can_be_read(self, kind: Kind, own: RealServer) -> None:
         own.ask("REPLICAOF", "127.0.0.1", "1")
         async with speaking(kind, own.url) as client:
             assert await client.command("GET", VERSION) is None
+
+
+class TestConnecting:
+    async def test_a_client_that_connects_at_once_says_at_once_why_it_cannot(self, kind: Kind) -> None:
+        assert isinstance(await refusal_of(kind, "unix:///nowhere/s.sock"), Disconnected)
+        assert isinstance(await refusal_of(kind, f"valkey://127.0.0.1:{free_port()}"), Disconnected)
+
+    async def test_its_refusal_is_that_of_the_greeting(self, kind: Kind, server: RealServer) -> None:
+        assert isinstance(await refusal_of(kind, f"{server.url}?db=99"), BootRefused)
+        assert isinstance(await refusal_of(kind, f"unix://nobody:x@{server.unix_path}"), AuthRefused)
 
 
 class TestClosing:

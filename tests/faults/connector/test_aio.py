@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from echomq.drivers._aio_link import Link
 from echomq.drivers.aio import AioClient
-from echomq.errors import Closed, Disconnected, Overloaded, ReplyTimeout, Unknown
+from echomq.errors import Closed, Disconnected, Overloaded, ReadOnly, ReplyTimeout, Unknown
 from echomq.options import ConnectionOptions
 from tests.faults.connector.peer import Talk, scripted
 from tests.servers import RealServer, valkey_server
@@ -99,7 +100,7 @@ async def test_a_silent_peer_is_noticed_with_many_calls_in_flight() -> None:
         talk.wait_for_end()
 
     with scripted(fall_silent) as peer:
-        async with AioClient(options(peer.url, reply_timeout_ms=200)) as client:
+        async with await AioClient.connect(options(peer.url, reply_timeout_ms=100)) as client:
             slow = [asyncio.create_task(client.command("BLPOP", "a", reply_timeout_ms=60_000))]
             await asyncio.sleep(0)
             first = [asyncio.create_task(client.command("PING")) for _ in range(50)]
@@ -157,6 +158,47 @@ async def test_connect_says_at_once_that_nobody_is_there() -> None:
         await AioClient.connect(options("unix:///nowhere", reply_timeout_ms=60_000))
 
 
+async def test_a_link_that_ends_as_it_becomes_ready_is_never_used(
+    server: RealServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its end comes before the task that made it has run again, so that task must look twice."""
+    plain = Link._note_progress
+    ended: list[Link] = []
+
+    def end_the_first(link: Link) -> None:
+        plain(link)
+        if link.ready.done() and not ended:
+            ended.append(link)
+            link.drop(Disconnected("it ended at once"))
+
+    monkeypatch.setattr(Link, "_note_progress", end_the_first)
+    async with AioClient(options(server.url)) as client:
+        assert await client.command("ECHO", "a") == b"a"
+    assert len(ended) == 1
+
+
+async def test_a_link_to_a_replica_is_kept_until_its_last_reply_came() -> None:
+    replaced = threading.Event()
+
+    def demoted(talk: Talk) -> None:
+        talk.greet()
+        talk.expect(*[b"ECHO"] * 4)
+        talk.send(b"-READONLY no\r\n-READONLY no\r\n:")
+        replaced.wait(20)
+        talk.send(b"1\r\n-READONLY no\r\n")
+        talk.wait_for_end()
+
+    def promoted(talk: Talk) -> None:
+        replaced.set()
+        talk.serve()
+
+    with scripted(demoted, promoted) as peer:
+        async with await AioClient.connect(options(peer.url)) as client:
+            got = await asyncio.gather(*(client.command("ECHO", "a") for _ in range(4)), return_exceptions=True)
+            assert [type(reply) for reply in got] == [ReadOnly, ReadOnly, int, ReadOnly]
+            assert await client.command("ECHO", "b") == b"b"
+
+
 async def test_closing_releases_those_who_wait_for_a_link() -> None:
     client = AioClient(options("unix:///nowhere", reply_timeout_ms=60_000))
     task = asyncio.create_task(client.command("PING"))
@@ -209,7 +251,7 @@ async def test_an_idle_link_that_died_in_silence_is_found_by_ping() -> None:
     with scripted(fall_silent, serve) as peer:
         async with await AioClient.connect(options(peer.url, ping_interval_ms=20, reply_timeout_ms=50)) as client:
             assert await asyncio.to_thread(again.wait, 10)
-            assert await client.command("ECHO", "a", reply_timeout_ms=5_000) == b"a"
+            assert await client.command("ECHO", "a", reply_timeout_ms=10_000) == b"a"
 
 
 async def test_a_subscription_takes_a_bounded_number_of_messages(server: RealServer) -> None:

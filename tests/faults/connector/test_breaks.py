@@ -137,15 +137,17 @@ class TestSilence:
     async def test_the_late_call_is_told_so_and_the_next_goes_over_a_new_link(self, kind: Kind) -> None:
         def fall_silent(talk: Talk) -> None:
             talk.greet()
-            talk.load()
+            talk.expect(b"PING")
+            talk.send(b"+PONG\r\n")
             talk.wait_for_end()
 
         with scripted(fall_silent, serve) as peer:
-            async with speaking(kind, peer.url, reply_timeout_ms=100) as client:
+            async with speaking(kind, peer.url, reply_timeout_ms=50) as client:
+                await client.command("PING", reply_timeout_ms=10_000)
                 with pytest.raises(ReplyTimeout) as caught:
                     await client.run(CALLS[0])
                 assert caught.value.repeatable
-                assert await client.run(CALLS[0], reply_timeout_ms=5_000) == Enqueued(JOBS[0])
+                assert await client.run(CALLS[0], reply_timeout_ms=10_000) == Enqueued(JOBS[0])
 
     async def test_silence_inside_a_batch_leaves_the_answered_calls_answered(self, kind: Kind) -> None:
         def fall_silent(talk: Talk) -> None:
@@ -156,7 +158,7 @@ class TestSilence:
             talk.wait_for_end()
 
         with scripted(fall_silent, serve) as peer:
-            async with speaking(kind, peer.url, reply_timeout_ms=100) as client:
+            async with speaking(kind, peer.url, reply_timeout_ms=1_000) as client:
                 answers = await client.run_all(CALLS)
         assert answers[:2] == [Enqueued(JOBS[0]), Enqueued(JOBS[1])]
         assert [type(answer) for answer in answers[2:]] == [ReplyTimeout] * 3
@@ -166,7 +168,7 @@ class TestSilence:
             talk.wait_for_end()
 
         with scripted(say_nothing) as peer:
-            async with speaking(kind, peer.url, reply_timeout_ms=150, connect_timeout_ms=40) as client:
+            async with speaking(kind, peer.url, reply_timeout_ms=400, connect_timeout_ms=20) as client:
                 with pytest.raises(Disconnected) as caught:
                     await client.command("PING")
         assert isinstance(caught.value.__cause__, ConnectTimeout)
