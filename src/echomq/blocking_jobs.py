@@ -422,6 +422,10 @@ class BlockingJobs:
         """End a pause (protocol 4.18.2). Safe to repeat."""
         return self._runner.run(resume(self._keys))
 
+    def is_paused(self) -> bool:
+        """Return whether the queue is paused (protocol 4.18.2)."""
+        return self._runner.run(is_paused(self._keys))
+
     def drain(self, *, schedule: bool = False, limit: int = BATCH_MAX) -> Drained:
         """Delete a slice of the waiting jobs, and of the scheduled ones if asked (protocol 4.18.3)."""
         return self._runner.run(drain(self._keys, schedule=schedule, limit=limit))

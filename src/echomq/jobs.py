@@ -430,6 +430,10 @@ class Jobs:
         """End a pause (protocol 4.18.2). Safe to repeat."""
         return await self._runner.run(resume(self._keys))
 
+    async def is_paused(self) -> bool:
+        """Return whether the queue is paused (protocol 4.18.2)."""
+        return await self._runner.run(is_paused(self._keys))
+
     async def drain(self, *, schedule: bool = False, limit: int = BATCH_MAX) -> Drained:
         """Delete a slice of the waiting jobs, and of the scheduled ones if asked (protocol 4.18.3)."""
         return await self._runner.run(drain(self._keys, schedule=schedule, limit=limit))
