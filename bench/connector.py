@@ -6,8 +6,8 @@ compared, so a machine that gets slower for a while slows both.
 - asyncio: 512 tasks, each awaiting one enqueue after the other.
 - blocking: one thread, one enqueue after the other.
 
-valkey-py sends the very same script with the same keys and arguments, by `evalsha`, as it comes: with its C parser where `libvalkey` is
-installed. Run:
+valkey-py sends the very same script with the same keys and arguments, by `evalsha`, as it comes: with its C parser
+where `libvalkey` is installed. Run:
 
     python bench/connector.py [--json] [--rounds N] [--calls N]
 """
