@@ -22,7 +22,7 @@ demo: $(VENV)/installed
 
 test: check types unit
 
-check: $(VENV)/tools
+check: $(VENV)/installed
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/python tools/blocking.py --check
@@ -42,7 +42,7 @@ bench: $(VENV)/installed
 	$(BIN)/pip install --quiet --requirement bench/requirements.txt
 	for file in bench/*.py; do $(BIN)/python $$file || exit 1; done
 
-tables: $(VENV)/tools
+tables: $(VENV)/installed
 	$(BIN)/python tools/blocking.py
 	$(BIN)/python tools/tables.py
 
