@@ -26,7 +26,7 @@ from echomq.transitions.call import Transition
 __all__ = ["BlockingLink", "NotSent"]
 
 _READ_BYTES: Final = 16384
-_SPINS_IN_VAIN_MAX: Final = 8
+_SPINS_IN_VAIN_MAX: Final = 5
 _PING: Final = pack((b"PING",))
 
 # One call of an exchange by its place in it, or a script that is being loaded.

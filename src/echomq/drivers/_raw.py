@@ -1,5 +1,7 @@
 """What both drivers share: a plain command as a `Call`, and the greeting of an address."""
 
+from typing import Final
+
 from echomq.drivers.address import Address
 from echomq.options import ConnectionOptions
 from echomq.resp.greeting import GreetingSettings
@@ -10,6 +12,9 @@ __all__ = ["Part", "command_call", "greeting_of"]
 
 Part = bytes | str | int
 
+# Commands whose arguments may be passwords: no message quotes them.
+_SECRETIVE: Final = frozenset({"AUTH", "HELLO", "ACL", "CONFIG", "MIGRATE"})
+
 
 def command_call(parts: tuple[Part, ...]) -> Call[Reply]:
     """Return a Call whose arguments are the whole command. An error reply is raised as a `ServerError` of its word.
@@ -19,7 +24,7 @@ def command_call(parts: tuple[Part, ...]) -> Call[Reply]:
     words = [part if isinstance(part, bytes | int) else part.encode() for part in parts]
     name = _text(words[0]) if words else "an empty command"
     transition = Transition(name=name, keys=(), args=(), repeatable=False, section="none")
-    subject = _text(words[1]) if len(words) > 1 else "the server"
+    subject = _text(words[1]) if len(words) > 1 and name.upper() not in _SECRETIVE else "the server"
 
     def decode(reply: Reply) -> Reply:
         if isinstance(reply, ErrorReply):

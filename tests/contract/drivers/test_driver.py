@@ -89,6 +89,12 @@ class TestCalls:
                 await client.command("NO-SUCH-COMMAND")
             assert await client.command("PING") == b"PONG"
 
+    async def test_no_error_of_a_plain_command_shows_a_password(self, kind: Kind, server: RealServer) -> None:
+        async with speaking(kind, server.url) as client:
+            with pytest.raises(ServerError) as caught:
+                await client.command("auth", "s3cret")
+        assert "s3cret" not in f"{caught.value} {caught.value!r} {caught.value.about}"
+
     async def test_an_error_of_a_body_names_file_and_line(self, kind: Kind, server: RealServer) -> None:
         (job,) = jobs(1)
         good = enqueue(KEYS, job, b"x")

@@ -291,6 +291,23 @@ def test_a_client_belongs_to_one_loop(server: RealServer) -> None:
     asyncio.run(use_again())
 
 
+def test_another_event_loop_carries_it_too() -> None:
+    uvloop = pytest.importorskip("uvloop")
+
+    async def use(own: RealServer) -> None:
+        async with await AioClient.connect(options(own.url)) as client:
+            replies = await asyncio.gather(*(client.command("ECHO", str(number)) for number in range(300)))
+            assert replies == [b"%d" % number for number in range(300)]
+            own.restart()
+            assert await client.command("ECHO", "b") == b"b"
+            async with client.subscribe("a") as messages:
+                await client.command("PUBLISH", "a", "x")
+                assert (await anext(messages)).payload == b"x"
+
+    with valkey_server() as own, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(use(own))
+
+
 def test_debug_mode_finds_nothing_to_say(server: RealServer, caplog: pytest.LogCaptureFixture) -> None:
     async def use() -> None:
         async with await AioClient.connect(options(server.url)) as client:
