@@ -140,14 +140,24 @@ class Shift:
         return min(slots, UNSETTLED_MAX + options.concurrency - self._settle.waiting)
 
     def _claimed(self, holds: Sequence[Hold]) -> None:
+        now_ms = self._clock.monotonic_ms()
+        if now_ms >= holds[0].deadline_ms:
+            LOG.warning("queue %s: %d jobs are handed back, the answer came after their lease", self._queue, len(holds))
+            self._hand_back(holds, until_ms=now_ms + self._options.lease_ms)
+            return
         self._holds.add(holds)
         if self._fetch.is_stopping:
-            for hold in holds:
-                hold.is_ended = True
-                self._settle.add(Ending(hold, Release()))
+            self._hand_back(holds, until_ms=holds[0].deadline_ms)
             return
         for hold in holds:
             self._runner.start(hold)
+
+    def _hand_back(self, holds: Sequence[Hold], *, until_ms: int) -> None:
+        """Hand back attempts that never began; give that up at `until_ms`. The token makes it safe at any time."""
+        for hold in holds:
+            hold.is_ended = True
+            hold.deadline_ms = until_ms
+            self._settle.add(Ending(hold, Release()))
 
     def _ended(self, hold: Hold, outcome: Outcome) -> None:
         """Decide about an attempt whose handler has ended."""
