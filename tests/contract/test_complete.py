@@ -195,6 +195,16 @@ def test_w03_a_child_counts_once(case: Case) -> None:
     case.step(complete(case.keys, J1, Token(2), result=b"r"), Completed(J1), seed.copy().forget(J1).completed(1))
 
 
+def test_w03_a_child_whose_death_was_ignored_is_not_counted_again(case: Case) -> None:
+    row = case.keys.job(PARENT)
+    seed = case.seed().row(PARENT, state=b"awaiting_children").string(row + b":dependencies", b"1")
+    seed.active(J1, 4, ends=1, parent=PARENT, parent_policy=b"id")
+    seed.fields(row + b":unsuccessful", **{J1.decode(): b"boom"})
+    case.given(seed)
+    after = seed.copy().forget(J1).completed(1).fields(row + b":processed", **{J1.decode(): b"r"})
+    case.step(complete(case.keys, J1, Token(4), result=b"r"), Completed(J1), after)
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_w03_a_parent_elsewhere_gets_an_outbox_entry_also_after_a_lapse(case: Case, *, late: bool) -> None:
     seed = case.seed().lines(case.keys.flow_outbox, b"earlier")

@@ -68,6 +68,7 @@ ids = st.sampled_from(POOL + PARENTS[:1])
 picks = st.integers(0, 19)
 hours = st.integers(0, 2)
 leases = st.integers(1, 2)
+policies = st.sampled_from([b"fp", b"id"])
 caps = st.sampled_from([None, 1, 2, 3])
 limits = st.sampled_from([1, 2, 100])
 offsets = st.sampled_from([0, 0, 0, 0, -1, 1])
@@ -173,19 +174,28 @@ class LockStep(RuleBasedStateMachine):
         return JobId(there[pick % len(there)]) if there and pick < 15 else self.job(pick)
 
     def holder(self, who: tuple[int, int]) -> Held:
-        """Mostly a leased job, with its token or one beside it."""
+        """Mostly a job that is leased or was, with its token or one beside it."""
         pick, offset = who
         view = View(self.keys, self.state)
         leased = sorted(job for job in view.members(self.keys.active) if job in view.jobs)
-        job = JobId(leased[pick % len(leased)]) if leased and pick < 14 else self.job(pick)
+        lapsed = sorted(
+            job for job, row in view.jobs.items() if row[b"state"] == b"pending" and row[b"attempts"] != b"0"
+        )
+        those = lapsed if lapsed and (not leased or pick % 3 == 0) else leased
+        job = JobId(those[pick % len(those)]) if those and pick < 17 else self.job(pick)
         attempts = int(view.jobs.get(job, {}).get(b"attempts", b"1"))
         return job, Token(max(attempts + offset, 1))
 
-    @initialize(late=st.integers(0, 3))
-    def begin(self, late: int) -> None:
-        self.step(enqueue_many(self.keys, [NewJob(job, b"b") for job in POOL[late:]]))
-        for job in POOL[:late]:
-            self.change(foreign.genqueue(self.keys, self.state, job, GROUPS[0]))
+    @initialize(
+        kind=st.sampled_from(["flat", "lane", "lanes", "flow", "flow", "flow"]), policy=policies, nested=st.booleans()
+    )
+    def begin(self, kind: str, policy: bytes, nested: bool) -> None:
+        if kind == "flow":
+            self.hold_parent(POOL[:2], policy, nested)
+        elif kind != "flat":
+            for number, job in enumerate(POOL[:4]):
+                self.genqueue(job, GROUPS[number % 2 if kind == "lanes" else 0])
+        self.step(enqueue_many(self.keys, [NewJob(job, b"b") for job in POOL[3:]]))
 
     # --- admission --------------------------------------------------------------------------------------------------
 
@@ -245,7 +255,15 @@ class LockStep(RuleBasedStateMachine):
 
     @rule(who=holders, delay=hours, cap=st.integers(0, 3))
     def retry(self, who: tuple[int, int], delay: int, cap: int) -> None:
-        self.step(retry(self.keys, *self.holder(who), delay_ms=delay * HOUR, max_attempts=cap, error="boom"))
+        self.step(retry(self.keys, *self.holder(who), delay_ms=delay * HOUR, max_attempts=cap, error=f"boom {cap}"))
+
+    @rule(who=holders, fresh=st.booleans())
+    def die_and_run_again(self, who: tuple[int, int], fresh: bool) -> None:
+        """The long way round that children of a flow must be counted once on."""
+        job, token = self.holder(who)
+        self.step(retry(self.keys, job, token, delay_ms=0, max_attempts=0, error="fatal"))
+        self.step(reprocess(self.keys, job, fresh=fresh))
+        self.step(claim_many(self.keys, lease_ms=HOUR, size=5))
 
     @rule(who=holders)
     def release(self, who: tuple[int, int]) -> None:
@@ -386,7 +404,7 @@ class LockStep(RuleBasedStateMachine):
 
     @rule(
         children=st.lists(st.sampled_from(POOL), min_size=1, max_size=3, unique=True),
-        policy=st.sampled_from([b"fp", b"id"]),
+        policy=policies,
         nested=st.booleans(),
     )
     def hold_parent(self, children: list[JobId], policy: bytes, nested: bool) -> None:
