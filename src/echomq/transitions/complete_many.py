@@ -40,8 +40,8 @@ def complete_many(keys: QueueKeys, items: Sequence[Completion]) -> Call[tuple[Co
     check_batch("completions", items)
     args: list[Arg] = []
     for item in items:
-        args += (item.job, check_token(item.token), *kept_result(item.result, item.result_ttl_ms))
-    jobs = tuple([item.job for item in items])
+        args += (JobId.parse(item.job), check_token(item.token), *kept_result(item.result, item.result_ttl_ms))
+    jobs = tuple([JobId.parse(item.job) for item in items])
     return Call(TRANSITION, (keys.active, keys.base), args, partial(_answer, keys.queue, jobs), keys.queue)
 
 

@@ -33,7 +33,7 @@ def extend_many(keys: QueueKeys, jobs: Sequence[tuple[JobId, Token]], *, lease_m
     check_batch("jobs", jobs)
     args: list[Arg] = [keys.base, check_lease(lease_ms)]
     for job, token in jobs:
-        args += (job, check_token(token))
+        args += (JobId.parse(job), check_token(token))
     return Call(TRANSITION, (keys.active,), args, partial(_answer, keys.queue), keys.queue)
 
 
