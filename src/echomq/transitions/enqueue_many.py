@@ -26,8 +26,8 @@ def enqueue_many(keys: QueueKeys, jobs: Sequence[NewJob]) -> Call[tuple[Enqueued
     """Admit 1 to 1000 jobs. The answers stand in the order of the jobs; all that are new are admitted, or none is.
 
     `Duplicate` is a success for whoever repeats a call: a job of this id exists, or stands earlier in the batch, and
-    nothing changed for it. Raises `InvalidId` before anything is sent; `KindRefused` or `WrongType` for the whole batch,
-    naming the job at fault. Safe to repeat until a job has completed: its row is the memory.
+    nothing changed for it. Raises `InvalidId` before anything is sent; `KindRefused` or `WrongType` for the whole
+    batch, naming the job at fault. Safe to repeat until a job has completed: its row is the memory.
     """
     check_batch("jobs", jobs)
     args: list[Arg] = []
