@@ -1,8 +1,10 @@
 """What holds for every transition: rules 1, 2 and 6 of docs/wire.md, and what each says about repeating it."""
 
+from typing import cast
+
 import pytest
 
-from echomq.errors import ServerError, WrongType
+from echomq.errors import EchoMQError, ServerError, WrongType
 from echomq.resp.reply import ErrorReply
 from echomq.transitions.call import Call
 from echomq.transitions.catalogue import TRANSITIONS
@@ -169,3 +171,32 @@ def is_string(key: bytes, *states: State) -> bool:
 def name_of(sample: Sample) -> str:
     word = sample.name.split()[0]
     return "schedule" if word in ("enqueue_in", "enqueue_at") else word
+
+
+@each
+def test_rule_1_a_garbled_number_refuses_with_nothing_changed_or_does_no_harm(case: Case, sample: Sample) -> None:
+    """Another program wrote a text where a number belongs: the call is refused whole, or ends in its ordinary way."""
+    seed, call = sample.build(case)
+    before, _ = ordinary(case, seed, call)
+    for key, field in numbers_of(before):
+        for garbage in (b"abc", b"", b"1.5", b"9" * 30):
+            value = {**dict(cast("dict[bytes, bytes]", before[key].value)), field: garbage}
+            case.body.drop()
+            case.body.load({**before, key: Entry("hash", value)})
+            start = case.body.dump()
+            try:
+                case.body.run(call)
+            except EchoMQError:
+                assert case.body.dump() == start, f"{field!r}={garbage!r} of {key!r} left {call.about} half done"
+
+
+def numbers_of(state: State) -> list[tuple[bytes, bytes]]:
+    """Return the fields of hashes that hold numbers other than instants."""
+    names = (b"attempts", b"max_attempts", b"unspent", b"stalled", b"count")
+    return [
+        (key, field)
+        for key, entry in state.items()
+        if entry.kind == "hash"
+        for field in [*cast("dict[bytes, bytes]", entry.value), b"max_attempts", b"unspent"]
+        if field in names or key.endswith((b":gactive", b":glimit"))
+    ]

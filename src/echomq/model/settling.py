@@ -213,10 +213,11 @@ def extend_many(space: Keyspace, given: Given) -> Reply:
     """Move leases forward, all to one deadline: the ids that could not be, whatever the reason."""
     names, active = given.names, space.zset(given.keys["active"])
     until = space.now_ms + given.number("lease_ms")
+    found = {job_id: judge(space, names, job_id) for job_id, _ in given.more_args}
     not_extended = []
     for job_id, token in given.more_args:
-        found = judge(space, names, job_id)
-        if isinstance(found, NoJob) or not found.shown(token) or job_id not in active:
+        job = found[job_id]
+        if isinstance(job, NoJob) or not job.shown(token) or job_id not in active:
             not_extended.append(job_id)
         else:
             active.add(job_id, until)
