@@ -82,6 +82,7 @@ class LeaseKeeper(Service):
                 # one tick more: after a pause of the whole process it may still renew what nobody else took.
                 await asyncio.wait({ended}, timeout=self._tick_ms / 1000)
                 self._find_lapsed(slack_ms=self._tick_ms)
+            thread.join()  # it has said its last word
             ended.result()
         finally:
             self._told_to_stop.set()

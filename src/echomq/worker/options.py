@@ -29,7 +29,7 @@ class WorkerOptions:
     result_ttl_ms: int | None = None
     # After `stop()`: how long running jobs may go on before they are cancelled and handed back.
     grace_ms: int = 30_000
-    # How long a cancelled handler may take to end, and how long the last endings may take to be told, at a stop.
+    # How long a cancelled handler may take to end at a stop.
     cancel_ms: int = 2_000
     # How often lapsed leases are taken back, and due jobs made ready. Lateness of a delayed job is up to the latter.
     reap_every_ms: int = 1_000

@@ -11,70 +11,51 @@ as "unconfirmed", because nobody can know.
 """
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Final, assert_never
+from typing import Final
 
 from echomq.batches import BATCH_MAX
 from echomq.clock import Clock, Dice
 from echomq.drivers.backoff import delay_ms
-from echomq.errors import BadInput, EchoMQError, Unknown
+from echomq.errors import BadInput, EchoMQError
 from echomq.jobs import Jobs
-from echomq.records import Broken, Completed, Completion, Dead, Gone, Released, Scheduled, Stale
-from echomq.worker.counts import WorkerCounts
+from echomq.records import Completed, Completion
 from echomq.worker.failure import describe
-from echomq.worker.hold import Hold, Holds
-from echomq.worker.log import LOG
+from echomq.worker.hold import Hold
+from echomq.worker.ledger import Ending, Ledger
 from echomq.worker.options import WorkerOptions
 from echomq.worker.service import Service
-from echomq.worker.verdict import Release, Retry
+from echomq.worker.verdict import Retry
 
-__all__ = ["Ending", "Settle"]
+__all__ = ["BATCH_BYTES_MAX", "Settle"]
 
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """Results of one batch, in bytes; a single larger one goes alone."""
 
 _WAIT_MAX_MS: Final = 5_000
 
-Answer = Completed | Gone | Stale | Broken | Scheduled | Dead | Released
-
-
-class Ending:
-    """What is to be told about one attempt. `is_repeated`: a first telling may have arrived."""
-
-    __slots__ = ("hold", "is_repeated", "what")
-
-    def __init__(self, hold: Hold, what: Completion | Retry | Release) -> None:
-        self.hold = hold
-        self.what = what
-        self.is_repeated = False
-
 
 class Settle(Service):
-    """Sends endings. `on_settled` is told each answer, or None when the ending was given up."""
+    """Sends endings and has the ledger note each answer. `is_last` says that nothing runs, so no company will come."""
 
     def __init__(
         self,
         jobs: Jobs,
-        holds: Holds,
+        ledger: Ledger,
         options: WorkerOptions,
-        counts: WorkerCounts,
         *,
         clock: Clock,
         dice: Dice,
         is_last: Callable[[], bool],
-        on_settled: Callable[[Ending, Answer | None], None],
     ) -> None:
         super().__init__("settle")
         self._jobs = jobs
-        self._holds = holds
+        self._ledger = ledger
         self._options = options
-        self._counts = counts
         self._clock = clock
         self._dice = dice
         self._is_last = is_last
-        self._on_settled = on_settled
         self._waiting: deque[Ending] = deque()
         self._sending = 0
         self._some = asyncio.Event()
@@ -156,7 +137,7 @@ class Settle(Service):
                 break
             self._waiting.popleft()
             if ending.hold.deadline_ms <= now_ms:
-                self._give_up(ending)
+                self._ledger.given_up(ending)
             else:
                 batch.append(ending)
         return batch
@@ -184,20 +165,20 @@ class Settle(Service):
             batch[0].what = Retry(delay, self._options.max_attempts, describe(error))
             return await self._report(batch[0])
         except EchoMQError as error:
-            return self._refused(batch, error)
+            return self._ledger.failed(batch, error)
         done = [ending for ending, answer in zip(batch, answers, strict=True) if isinstance(answer, Completed)]
-        self._note_completed(done)
+        self._ledger.completed(done)
         if len(done) < len(batch):
             for ending, answer in zip(batch, answers, strict=True):
                 if not isinstance(answer, Completed):
-                    self._note(ending, answer)
+                    self._ledger.note(ending, answer)
         return []
 
     async def _report(self, ending: Ending) -> list[Ending]:
         hold, what = ending.hold, ending.what
         try:
             if isinstance(what, Retry):
-                self._note(
+                self._ledger.note(
                     ending,
                     await self._jobs.retry(
                         hold.job,
@@ -208,93 +189,12 @@ class Settle(Service):
                     ),
                 )
             else:
-                self._note(ending, await self._jobs.release(hold.job, hold.token))
+                self._ledger.note(ending, await self._jobs.release(hold.job, hold.token))
         except EchoMQError as error:
-            return self._refused([ending], error)
+            return self._ledger.failed([ending], error)
         return []
-
-    def _note_completed(self, endings: list[Ending]) -> None:
-        self._counts.completed += len(endings)
-        self._holds.drop([ending.hold for ending in endings])
-        for ending in endings:
-            LOG.debug("queue %s: %r is done", self._jobs.queue, ending.hold)
-            self._on_settled(ending, Completed(ending.hold.job))
-
-    def _note(self, ending: Ending, answer: Answer) -> None:
-        queue, hold = self._jobs.queue, ending.hold
-        self._holds.drop([hold])
-        match answer:
-            case Completed():
-                self._counts.completed += 1
-            case Scheduled():
-                self._counts.retried += 1
-                LOG.warning("queue %s: %r failed and runs again in %d ms: %s", queue, hold, *_about(ending))
-            case Dead():
-                self._counts.dead += 1
-                LOG.error("queue %s: %r failed and is dead, no attempt is left: %s", queue, hold, _about(ending)[1])
-            case Released():
-                self._counts.released += 1
-                LOG.info("queue %s: %r was handed back, the attempt is not spent", queue, hold)
-            case Stale() | Gone():
-                self._note_refused(ending, answer)
-            case Broken():
-                self._counts.broken += 1
-                LOG.error("queue %s: the row of %r is no job's: `remove` clears it away", queue, hold)
-            case _:
-                assert_never(answer)
-        self._on_settled(ending, answer)
-
-    def _note_refused(self, ending: Ending, answer: Stale | Gone) -> None:
-        queue, hold = self._jobs.queue, ending.hold
-        if ending.is_repeated:
-            self._counts.unconfirmed += 1
-            LOG.warning(
-                "queue %s: the ending of %r is unconfirmed: the link was lost before the first answer, and the repeat"
-                " was refused (%s), most likely because the first one counted",
-                queue,
-                hold,
-                type(answer).__name__,
-            )
-            return
-        self._counts.stale += 1
-        why = "another attempt decides about the job" if isinstance(answer, Stale) else "the job is gone"
-        LOG.warning("queue %s: the ending of %r was refused, %s", queue, hold, why)
-
-    def _refused(self, batch: list[Ending], error: EchoMQError) -> list[Ending]:
-        """Note that a batch failed. Returns those endings that are worth telling again."""
-        self._counts.errors += 1
-        LOG.warning(
-            "queue %s: %d endings, of %r and others, could not be told and are sent again: %s",
-            self._jobs.queue,
-            len(batch),
-            batch[0].hold,
-            error,
-        )
-        if isinstance(error, Unknown):
-            for ending in batch:
-                ending.is_repeated = True
-        return batch
-
-    def _give_up(self, ending: Ending) -> None:
-        self._counts.lost += 1
-        self._holds.drop([ending.hold])
-        LOG.error(
-            "queue %s: the ending of %r (%s) could not be told before its lease ran out: the job runs again",
-            self._jobs.queue,
-            ending.hold,
-            type(ending.what).__name__,
-        )
-        self._on_settled(ending, None)
 
 
 def _size_bytes(ending: Ending) -> int:
     what = ending.what
     return len(what.result) if isinstance(what, Completion) and what.result is not None else 0
-
-
-def _about(ending: Ending) -> tuple[int, str]:
-    assert isinstance(ending.what, Retry)
-    first, _, rest = ending.what.error.partition("\n")
-    if rest and LOG.isEnabledFor(logging.DEBUG):
-        LOG.debug("%r: %s", ending.hold, ending.what.error)
-    return ending.what.delay_ms, first

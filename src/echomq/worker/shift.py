@@ -14,18 +14,18 @@ from typing import Final
 from echomq.app import EchoMQ
 from echomq.clock import Clock, Dice
 from echomq.ids import JobId
-from echomq.records import Broken, Completed, Dead, Gone, Released, Scheduled, Stale
 from echomq.worker.context import Desk
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.fetch import Fetch
 from echomq.worker.hold import Hold, Holds
 from echomq.worker.lease import LeaseKeeper
+from echomq.worker.ledger import Ending, Ledger
 from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
-from echomq.worker.report import StopReport
+from echomq.worker.report import Fates, StopReport
 from echomq.worker.run import Handler, Runner
 from echomq.worker.service import Service, first_crash
-from echomq.worker.settle import Answer, Ending, Settle
+from echomq.worker.settle import Settle
 from echomq.worker.upkeep import Upkeep
 from echomq.worker.verdict import Drop, Outcome, Release, verdict
 
@@ -33,6 +33,9 @@ __all__ = ["Shift"]
 
 UNSETTLED_MAX: Final = 2_000
 """No more is fetched while so many endings, and those of a full load besides, wait to be told."""
+
+LAST_WORDS_MS: Final = 2_000
+"""How long, at the least, each of these may take at a stop: the last ask, the last endings, the last renewal."""
 
 
 class Shift:
@@ -56,20 +59,18 @@ class Shift:
         self._queue = queue
         self._stop_asked = asyncio.Event()
         self._at_once = asyncio.Event()
-        self._fates: dict[str, list[JobId]] | None = None
+        self._fates = Fates(queue)
         jobs = app.jobs(queue)
         self._holds = Holds()
         self._desk = Desk(jobs, lambda: app.blocking_jobs(queue))
         self._runner = Runner(handler, self._desk, threads=options.concurrency, on_end=self._ended)
         self._settle = Settle(
             jobs,
-            self._holds,
+            Ledger(queue, self._holds, counts, on_settled=self._fates.settled),
             options,
-            counts,
             clock=clock,
             dice=dice,
             is_last=lambda: not self._runner.running,
-            on_settled=self._settled,
         )
         self._fetch = Fetch(jobs, options, counts, clock=clock, dice=dice, free=self._free, on_claimed=self._claimed)
         self._lease = LeaseKeeper(
@@ -184,36 +185,16 @@ class Shift:
         self._counts.lost += 1
         self._holds.drop([hold])
         LOG.error("queue %s: %r is lost, its result is refused: %s", self._queue, hold, reason)
-        self._note_fate("lost", hold)
+        self._fates.note("lost", hold.job)
 
     def _lease_failed(self) -> None:
         self._counts.errors += 1
-
-    def _settled(self, ending: Ending, answer: Answer | None) -> None:
-        if self._fates is None:
-            return
-        match answer:
-            case Completed():
-                self._note_fate("finished", ending.hold)
-            case Scheduled() | Dead() | Broken():
-                self._note_fate("failed", ending.hold)
-            case Released():
-                self._note_fate("handed_back", ending.hold)
-            case Stale() | Gone():
-                self._note_fate("finished" if ending.is_repeated else "lost", ending.hold)
-            case None:
-                self._note_fate("abandoned", ending.hold)
-
-    def _note_fate(self, fate: str, hold: Hold) -> None:
-        if self._fates is not None:
-            self._fates.setdefault(fate, []).append(hold.job)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def _begin_to_stop(self) -> None:
         """Ask for no more work, tell handlers, and note from here on what becomes of each job. May be repeated."""
-        if self._fates is None:
-            self._fates = {}
+        self._fates.begin()
         self._desk.is_stopping = True
         for service in (self._fetch, *self._upkeep.chores):
             service.stop()
@@ -236,23 +217,18 @@ class Shift:
         for hold in list(self._runner.running):
             self._runner.cancel(hold, "the worker is stopping")
         # An ask that is on its way may still bring jobs, which are leased: they are handed back.
-        if not await self._fetch.ended(within_ms=cancel_ms):
+        if not await self._fetch.ended(within_ms=max(cancel_ms, LAST_WORDS_MS)):
             LOG.warning("queue %s: an ask for work got no answer; what it leased runs after its lease", self._queue)
         still_running = await self._hand_back_rest()
         self._settle.stop()
-        await self._settle.ended(within_ms=max(cancel_ms, 100))
+        await self._settle.ended(within_ms=max(cancel_ms, LAST_WORDS_MS))
         for hold in self._settle.unsettled:
-            self._note_fate("abandoned", hold)
+            self._fates.note("abandoned", hold.job)
         self._lease.stop()
         for service in (self._lease, *self._upkeep.chores):
-            await service.ended(within_ms=max(cancel_ms, 100))
+            await service.ended(within_ms=max(cancel_ms, LAST_WORDS_MS))
         self._runner.close()
-        assert self._fates is not None
-        report = StopReport(
-            **{fate: tuple(jobs) for fate, jobs in self._fates.items()}, still_running=tuple(still_running)
-        )
-        self._log_report(report)
-        return report
+        return self._fates.report(still_running)
 
     async def _grace(self) -> None:
         """Wait until all handlers have ended, the grace is over, or a second stop was asked for."""
@@ -280,27 +256,3 @@ class Shift:
                 hold.lost = "the worker stopped and handed the job back"
                 self._settle.add(Ending(hold, Release()))
         return still_running
-
-    def _log_report(self, report: StopReport) -> None:
-        LOG.info(
-            "queue %s: the worker has stopped; of the jobs held: %d finished, %d failed, %d lost, handed back: %s,"
-            " abandoned: %s",
-            self._queue,
-            len(report.finished),
-            len(report.failed),
-            len(report.lost),
-            ", ".join(map(str, report.handed_back)) or "none",
-            ", ".join(map(str, report.abandoned)) or "none",
-        )
-        if report.abandoned:
-            LOG.error(
-                "queue %s: these could not be told to the server and run again when their lease lapses: %s",
-                self._queue,
-                ", ".join(map(str, report.abandoned)),
-            )
-        if report.still_running:
-            LOG.error(
-                "queue %s: the handlers of these did not end and run on: %s",
-                self._queue,
-                ", ".join(map(str, report.still_running)),
-            )

@@ -100,6 +100,20 @@ async def test_under_load_it_asks_when_a_quarter_is_free_and_not_for_each_slot()
     await bench.end()
 
 
+async def test_slots_that_become_free_during_an_ask_wait_for_company_too() -> None:
+    bench = Bench(ready=1_000, slots=40)
+    bench.fetch.start()
+    await bench.settle_down()
+    bench.queue.gate.clear()
+    bench.free(10)
+    await bench.settle_down()
+    bench.free(1)
+    bench.queue.gate.set()
+    await bench.settle_down()
+    assert bench.queue.sizes == [40, 10]
+    await bench.end()
+
+
 async def test_it_asks_when_nothing_is_running() -> None:
     bench = Bench(ready=3, slots=40, beat_ms=1)
     bench.fetch.start()

@@ -13,8 +13,9 @@ from echomq.jobs import Jobs
 from echomq.records import Broken, Completed, Completion, Dead, Gone, Released, Scheduled, Stale, Token
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.hold import Holds
+from echomq.worker.ledger import Answer, Ending, Ledger
 from echomq.worker.options import WorkerOptions
-from echomq.worker.settle import BATCH_BYTES_MAX, Answer, Ending, Settle
+from echomq.worker.settle import BATCH_BYTES_MAX, Settle
 from echomq.worker.verdict import Release, Retry
 from tests.unit.worker.parts import FixedDice, HandClock, hold, until
 
@@ -68,15 +69,19 @@ class Bench:
         self.holds = Holds()
         self.is_last = False
         self.told: list[tuple[JobId, Answer | None]] = []
+        ledger = Ledger(
+            "q",
+            self.holds,
+            self.counts,
+            on_settled=lambda ending, answer: self.told.append((ending.hold.job, answer)),
+        )
         self.settle = Settle(
             cast("Jobs", self.queue),
-            self.holds,
+            ledger,
             WorkerOptions(gather_ms=gather_ms),
-            self.counts,
             clock=self.clock,
             dice=FixedDice(0.0),
             is_last=lambda: self.is_last,
-            on_settled=lambda ending, answer: self.told.append((ending.hold.job, answer)),
         )
 
     def add(self, number: int, what: Retry | Release | None = None, *, result: bytes | None = None) -> Ending:
