@@ -30,7 +30,7 @@ from tests.servers import RealServer, valkey_server  # noqa: E402
 _QUIET = (hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture)
 hypothesis.settings.register_profile("ci", deadline=None, print_blob=True, suppress_health_check=_QUIET)
 hypothesis.settings.register_profile(
-    "soak", deadline=None, print_blob=True, suppress_health_check=_QUIET, max_examples=5000, stateful_step_count=100
+    "soak", deadline=None, print_blob=True, suppress_health_check=_QUIET, max_examples=500, stateful_step_count=100
 )
 hypothesis.settings.load_profile("ci")
 

@@ -13,6 +13,7 @@ from tests.servers import RealServer
 from tests.stateful.lockstep import LockStep
 
 _CI_PROGRAMS, _CI_STEPS = 400, 60
+_SOAK_ROUNDS = 10  # each begins with an empty memory of what was tried: one long run would need gigabytes for it
 
 
 def test_lua_and_the_model_agree_on_random_programs(real_server: RealServer, keys: QueueKeys) -> None:
@@ -22,11 +23,12 @@ def test_lua_and_the_model_agree_on_random_programs(real_server: RealServer, key
         def __init__(self) -> None:
             super().__init__((ModelBody(), lua), keys)
 
-    settings = hypothesis.settings()
+    settings, rounds = hypothesis.settings(), _SOAK_ROUNDS
     if hypothesis.settings.get_current_profile_name() != "soak":
-        settings = hypothesis.settings(settings, max_examples=_CI_PROGRAMS, stateful_step_count=_CI_STEPS)
+        settings, rounds = hypothesis.settings(settings, max_examples=_CI_PROGRAMS, stateful_step_count=_CI_STEPS), 1
     try:
-        run_state_machine_as_test(Programs, settings=settings)
+        for _ in range(rounds):
+            run_state_machine_as_test(Programs, settings=settings)
     finally:
         lua.drop()
         lua.close()
