@@ -121,6 +121,10 @@ class Peer:
         if self.failures:
             raise self.failures[0]
 
+    def wait_for_first(self) -> None:
+        """Return when the first connection has been closed from here."""
+        self._threads[0].join(_PATIENCE_S)
+
     def _accept(self) -> None:
         while True:
             try:
