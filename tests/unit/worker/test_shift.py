@@ -41,6 +41,9 @@ class Queue:
         self.released: list[JobId] = []
         self.completed: list[JobId] = []
         self.trouble: EchoMQError | None = None
+        self.asks = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
 
     def jobs(self, _queue: str) -> "Queue":
         return self
@@ -54,6 +57,8 @@ class Queue:
     def close(self) -> None: ...
 
     async def claim_many(self, *, lease_ms: int, size: int) -> ClaimedMany:
+        self.asks += 1
+        await self.gate.wait()
         if self.trouble is not None:
             raise self.trouble
         jobs, self.ready = tuple(self.ready[:size]), self.ready[size:]
@@ -113,6 +118,19 @@ async def test_jobs_whose_claim_was_answered_after_their_lease_are_handed_back_u
     assert not bench.runs
     assert "the answer came after their lease" in caplog.text
     assert bench.worker.counts.released == 2
+
+
+async def test_jobs_of_an_ask_that_is_answered_during_the_stop_are_handed_back_unrun() -> None:
+    bench = Bench()
+    bench.queue.ready = [claimed(1), claimed(2)]
+    bench.queue.gate.clear()
+    task = asyncio.ensure_future(bench.worker.run())
+    await until(lambda: bench.queue.asks == 1)
+    bench.worker.stop()
+    await asyncio.sleep(0)
+    bench.queue.gate.set()
+    assert await task == StopReport(handed_back=(jid(1), jid(2)))
+    assert not bench.runs
 
 
 async def test_an_ending_that_cannot_be_told_before_the_end_is_abandoned(caplog: pytest.LogCaptureFixture) -> None:
