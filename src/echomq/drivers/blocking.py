@@ -13,6 +13,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -191,7 +192,7 @@ class BlockingClient:
             self._links.pop(address).close()
         while True:
             try:
-                link = self._links[address] = self._connected(address)
+                link = self._links[address] = self._connected(address, deadline)
             except (Disconnected, ConnectTimeout) as error:
                 self._wait_before_next(address, deadline, error)
             else:
@@ -208,10 +209,16 @@ class BlockingClient:
             raise Disconnected(f"no connection to {address} within the time of this call ({error})") from error
         self._pause(wait_ms / 1000)
 
-    def _connected(self, address: Address) -> BlockingLink:
+    def _connected(self, address: Address, deadline: float | None = None) -> BlockingLink:
+        """Connect by one attempt, within the connect time-out and, for a call, within the time of that call."""
         if address.tls is not None and address not in self._tls:
             self._tls[address] = tls_context(address.tls)
-        return BlockingLink(address, self._options, self._new_carrier(), self._tls.get(address))
+        options = self._options
+        if deadline is not None:
+            left_ms = max(round((deadline - time.monotonic()) * 1000), 1)
+            if left_ms < options.connect_timeout_ms:
+                options = replace(options, connect_timeout_ms=left_ms)
+        return BlockingLink(address, options, self._new_carrier(), self._tls.get(address))
 
     def _drop_links(self) -> None:
         for link in self._links.values():

@@ -129,3 +129,15 @@ def test_a_far_server_is_slept_for() -> None:
         for _ in range(20):
             client.command("PING")
     assert looked <= 5, "one, three, seven, fifteen calls are slept for in between"
+
+
+def test_a_call_gives_up_connecting_to_a_silent_server_when_its_own_time_is_over(server: RealServer) -> None:
+    options = ConnectionOptions(url=server.url, connect_timeout_ms=60_000, reply_timeout_ms=60_000)
+    with BlockingClient(options) as client:
+        server.freeze()
+        try:
+            with pytest.raises(Disconnected, match="within"):
+                client.command("PING", reply_timeout_ms=100)
+        finally:
+            server.thaw()
+        assert client.command("PING") == b"PONG"
