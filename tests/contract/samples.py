@@ -155,6 +155,23 @@ SAMPLES: Final = (
             retry(c.keys, J1, _THREE, delay_ms=HOUR, max_attempts=3, error="e"),
         ),
     ),
+    Sample(
+        "complete_many late",
+        lambda c: (c.seed().pending(J1, 1).pending(J2, 1), complete_many(c.keys, [Completion(J1, _ONE)])),
+    ),
+    Sample(
+        "retry dead flat",
+        lambda c: (
+            c.seed().active(J1, 3, ends=1),
+            retry(c.keys, J1, _THREE, delay_ms=HOUR, max_attempts=3, error="e"),
+        ),
+    ),
+    Sample(
+        "retry flat",
+        lambda c: (c.seed().pending(J1, 1), retry(c.keys, J1, _ONE, delay_ms=HOUR, max_attempts=3, error="e")),
+    ),
+    Sample("delay flat", lambda c: (c.seed().pending(J1, 1), delay(c.keys, J1, _ONE, delay_ms=HOUR))),
+    Sample("reap dead flat", lambda c: (c.seed().active(J1, 3, ends=-1), reap(c.keys, max_attempts=3))),
     Sample("release", lambda c: (_child(c), release(c.keys, J1, _ONE))),
     Sample("release flat", lambda c: (c.seed().active(J1, 1, ends=1), release(c.keys, J1, _ONE))),
     Sample("delay", lambda c: (_child(c), delay(c.keys, J1, _ONE, delay_ms=HOUR, unspent=True))),

@@ -1,5 +1,6 @@
 """What holds for every transition: rules 1, 2 and 6 of docs/wire.md, and what each says about repeating it."""
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -200,3 +201,65 @@ def numbers_of(state: State) -> list[tuple[bytes, bytes]]:
         for field in [*cast("dict[bytes, bytes]", entry.value), b"max_attempts", b"unspent"]
         if field in names or key.endswith((b":gactive", b":glimit"))
     ]
+
+
+NUMBERS = frozenset(
+    [
+        "lease_ms",
+        "limit",
+        "budget",
+        "size",
+        "delay_ms",
+        "max_attempts",
+        "value",
+        "age_ms",
+        "count",
+        "start",
+        "keep",
+        "mark_ms",
+        "last_ms",
+        "node",
+    ]
+)
+"""Names of arguments that are numbers. Empty is allowed where they may be left out."""
+
+
+@pytest.mark.parametrize(
+    "body", ["lua"], indirect=True
+)  # other languages call the scripts; nobody else calls the model
+@pytest.mark.parametrize("garbage", [b"abc", b"-1", b"1.5", b"nan", b"inf", b"1e300", b" "])
+@each
+def test_rule_1_a_number_that_is_none_is_refused_before_the_first_write(
+    case: Case, sample: Sample, garbage: bytes
+) -> None:
+    seed, call = sample.build(case)
+    for place, name in enumerate(call.transition.args[: len(call.args)]):
+        if name not in NUMBERS or (name == "value" and garbage == b"-1"):
+            continue
+        args = [*call.args]
+        args[place] = garbage
+        case.given(seed)
+        before = case.body.dump()
+        reply = case.body.reply(replace(call, args=args))
+        assert isinstance(reply, ErrorReply), f"{call.transition.name} took {name}={garbage!r}"
+        assert case.body.dump() == before
+
+
+NEEDS_MEMORY = frozenset("enqueue enqueue_many schedule update_data update_progress add_log lease_node repair".split())
+"""What a full server refuses: whatever makes it fuller. All else must go on, or a full queue could not be emptied."""
+
+
+@pytest.mark.parametrize("body", ["lua"], indirect=True)
+@each
+def test_a_full_server_can_be_emptied(case: Case, sample: Sample) -> None:
+    assert isinstance(case.body, LuaBody)
+    seed, call = sample.build(case)
+    if call.transition.name in NEEDS_MEMORY:
+        return
+    case.given(seed)
+    case.body.wire.ask("CONFIG", "SET", "maxmemory", "1")
+    try:
+        reply = case.body.reply(call)
+    finally:
+        case.body.wire.ask("CONFIG", "SET", "maxmemory", "0")
+    assert not isinstance(reply, ErrorReply), f"{call.transition.name} is refused by a full server: {reply}"

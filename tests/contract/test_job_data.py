@@ -35,6 +35,30 @@ def test_the_progress_is_written_and_heard(case: Case) -> None:
     assert b'"event":"progress"' in heard[0][1], "other speakers scan for this text"
 
 
+@pytest.mark.parametrize(
+    ("progress", "heard"),
+    [
+        ("\U00010000\U0010ffff\u0800\uffff\u07ff\x7f".encode(), "\U00010000\U0010ffff\u0800\uffff\u07ff\x7f"),
+        (b"a\xc3b", "a\ufffdb"),  # cut short
+        (b"\xc0\x80", "\ufffd\ufffd"),  # too long a form
+        (b"\xe0\x9f\xbf", "\ufffd\ufffd\ufffd"),  # too long a form
+        (b"\xf0\x8f\xbf\xbf", "\ufffd\ufffd\ufffd\ufffd"),  # too long a form
+        (b"\xed\xa0\x80", "\ufffd\ufffd\ufffd"),  # a surrogate
+        (b"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),  # above the last character
+        (b"\xf5\x80\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
+        (b"\xff", "\ufffd"),
+        (b"\xe2\x82x", "\ufffd\ufffdx"),  # one for each byte
+        (b"\x00\x1f\n", "\x00\x1f\n"),
+    ],
+)
+def test_what_is_heard_is_valid_json_whatever_the_progress(case: Case, progress: bytes, heard: str) -> None:
+    case.given(case.seed().active(J1, 1, ends=1))
+    case.body.listen()
+    assert case.body.run(update_progress(case.keys, J1, progress)) == Updated(J1)
+    assert json.loads(case.body.published()[0][1])["progress"] == heard
+    case.shows(case.seed().active(J1, 1, ends=1, progress=progress))
+
+
 def test_progress_that_is_no_text_is_stored_as_it_is_and_heard_as_valid_json(case: Case) -> None:
     case.given(case.seed().active(J1, 1, ends=1))
     case.body.listen()

@@ -7,7 +7,7 @@ from echomq.keys import QueueKeys
 from echomq.records import ActiveJobs, MoreToObliterate, NotPaused, Obliterated
 from echomq.resp.reply import ErrorReply
 from echomq.transitions.obliterate import obliterate
-from tests.harness.case import Case
+from tests.harness.case import Case, published_form
 from tests.harness.jobs import BLUE, J1, J2, J3, J4, J5, J6, PARENT, RED
 from tests.harness.state import Seed, State, job_number
 
@@ -84,6 +84,13 @@ def test_the_raw_reply_at_the_end(case: Case) -> None:
     while isinstance(reply, bytes):
         reply = case.body.reply(obliterate(case.keys, cursor=reply.decode()))
     assert reply == 0
+
+
+def test_published_arguments_and_an_empty_cursor(case: Case) -> None:
+    for args in ((b"", 1000), (b"force", 1000), (b"", 1000, b"")):
+        case.given(case.seed().paused().pending(J1))
+        case.replies(published_form(obliterate(case.keys), *args), 0)
+        case.shows(case.seed())
 
 
 @pytest.mark.parametrize("budget", [0, 1001])

@@ -4,6 +4,7 @@ None of these asks that the job is leased. With a token given, only the current 
 """
 
 import json
+import re
 from typing import Final
 
 from echomq.model.given import Bodies, Given
@@ -69,8 +70,11 @@ def _refusal(row: Hash, given: Given) -> Reply:
 
 
 def _as_text(value: bytes) -> str:
-    """Return bytes as JSON can say them: what is no UTF-8 becomes U+FFFD. The row keeps the bytes as they are."""
-    return value.decode("utf-8", "replace")
+    """Return bytes as JSON can say them: each byte of what is no UTF-8 becomes U+FFFD. The row keeps the bytes."""
+    return _NO_UTF8.sub("\ufffd", value.decode("utf-8", "surrogateescape"))
+
+
+_NO_UTF8: Final = re.compile("[\udc80-\udcff]")
 
 
 BODIES: Final[Bodies] = {

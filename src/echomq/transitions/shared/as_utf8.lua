@@ -1,4 +1,4 @@
--- as_utf8(bytes): the text, with a question mark for each byte that is not part of valid UTF-8.
+-- as_utf8(bytes): the text, with U+FFFD for each byte that is not part of valid UTF-8.
 --
 -- JSON is UTF-8, and cjson passes bytes through as they are: a listener that parses strictly would drop the event. The
 -- ordinary case, plain ASCII, is one search. Forms that are too long and surrogates are not valid.
@@ -23,7 +23,7 @@ local function as_utf8(bytes)
       and tail(four) then
       length = 4
     end
-    parts[#parts + 1] = length > 0 and string.sub(bytes, at, at + length - 1) or '?'
+    parts[#parts + 1] = length > 0 and string.sub(bytes, at, at + length - 1) or '\239\191\189'
     at = at + math.max(length, 1)
   end
   return table.concat(parts)
