@@ -245,7 +245,9 @@ def test_rule_1_a_number_that_is_none_is_refused_before_the_first_write(
         assert case.body.dump() == before
 
 
-NEEDS_MEMORY = frozenset("enqueue enqueue_many schedule update_data update_progress add_log lease_node repair".split())
+NEEDS_MEMORY = frozenset(
+    ["enqueue", "enqueue_many", "schedule", "update_data", "update_progress", "add_log", "lease_node", "repair"]
+)
 """What a full server refuses: whatever makes it fuller. All else must go on, or a full queue could not be emptied."""
 
 
