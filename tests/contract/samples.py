@@ -143,7 +143,7 @@ SAMPLES: Final = (
         "complete_many",
         lambda c: (
             _child(c).active(J2, 1, ends=1),
-            complete_many(c.keys, [Completion(J1, _ONE), Completion(J2, _ONE)]),
+            complete_many(c.keys, [Completion(J1, _ONE, b"r", HOUR), Completion(J2, _ONE)]),
         ),
     ),
     Sample("retry", lambda c: (_child(c), retry(c.keys, J1, _ONE, delay_ms=HOUR, max_attempts=3, error="e"))),
