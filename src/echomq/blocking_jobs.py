@@ -6,7 +6,8 @@ which answers it can give and whether it is safe to repeat stand at the handle, 
 Made from `jobs.py` by `tools/blocking.py`; change that one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from echomq.batches import BATCH_MAX, in_batches
@@ -113,6 +114,10 @@ A = TypeVar("A")
 _BATCHES_AT_ONCE = 16
 _READS_AT_ONCE = 1000
 
+# How often a job is minted anew when its fresh id exists already. Each time another node number is leased, so a second
+# collision is next to impossible, and more mean a deployment that breaks what ids rest on.
+_COLLISIONS_MAX = 8
+
 
 class BlockingRunner(Protocol):
     """What runs calls: a driver's client."""
@@ -181,28 +186,30 @@ class BlockingJobs:
     ) -> Enqueued | Duplicate:
         """Admit a job that is ready to run, under `job` or a new id (protocol 4.1).
 
-        Repeating with the same `job` is safe until it has completed: the answer is then `Duplicate`, a success.
+        Repeating with the same `job` is safe until it has completed: the answer is then `Duplicate`, a success. Without
+        `job` the answer is never `Duplicate`: a fresh id that exists already was minted twice, and another is minted.
         `max_attempts` is the job's own cap; without it the worker's applies.
         """
         check_size("payload", payload, self._payload_bytes_max)
-        jid = self.mint() if job is None else JobId.parse(job)
-        return self._runner.run(enqueue(self._keys, jid, payload, max_attempts=max_attempts))
+        return self._admit(job, lambda new: enqueue(self._keys, new, payload, max_attempts=max_attempts))
 
     def enqueue_at(
         self, payload: bytes, *, at_ms: int, job: JobId | str | None = None, max_attempts: int | None = None
     ) -> Scheduled | Duplicate:
         """Admit a job that is due at an instant, in Unix ms; a past one is due at once (protocol 4.2)."""
         check_size("payload", payload, self._payload_bytes_max)
-        jid = self.mint() if job is None else JobId.parse(job)
-        return self._runner.run(enqueue_at(self._keys, jid, payload, at_ms=at_ms, max_attempts=max_attempts))
+        return self._admit(
+            job, lambda new: enqueue_at(self._keys, new, payload, at_ms=at_ms, max_attempts=max_attempts)
+        )
 
     def enqueue_in(
         self, payload: bytes, *, delay_ms: int, job: JobId | str | None = None, max_attempts: int | None = None
     ) -> Scheduled | Duplicate:
         """Admit a job that is due after a delay, in ms on the server's clock (protocol 4.2)."""
         check_size("payload", payload, self._payload_bytes_max)
-        jid = self.mint() if job is None else JobId.parse(job)
-        return self._runner.run(enqueue_in(self._keys, jid, payload, delay_ms=delay_ms, max_attempts=max_attempts))
+        return self._admit(
+            job, lambda new: enqueue_in(self._keys, new, payload, delay_ms=delay_ms, max_attempts=max_attempts)
+        )
 
     def enqueue_many(
         self, jobs: Iterable[bytes | NewJob], *, max_attempts: int | None = None
@@ -215,12 +222,23 @@ class BlockingJobs:
         landed: repeat the whole call with `NewJob`s, and those already admitted are answered `Duplicate`.
         """
         new: list[NewJob] = []
-        for item in jobs:
-            made = item if isinstance(item, NewJob) else NewJob(self.mint(), item, max_attempts)
-            check_size("payload", made.payload, self._payload_bytes_max)
-            new.append(made)
-        calls = [enqueue_many(self._keys, batch) for batch in in_batches(new, _payload_bytes)]
-        return [answer for slice_ in self._all(calls) for answer in slice_]
+        minted: set[int] = set()
+        for at, item in enumerate(jobs):
+            if isinstance(item, NewJob):
+                new.append(item)
+            else:
+                new.append(NewJob(self.mint(), item, max_attempts))
+                minted.add(at)
+            check_size("payload", new[at].payload, self._payload_bytes_max)
+        answers = self._admit_all(new)
+        for _ in range(_COLLISIONS_MAX):
+            again = [at for at, answer in enumerate(answers) if at in minted and isinstance(answer, Duplicate)]
+            if not again:
+                break
+            renamed = [replace(new[at], job=self._mint_after_collision(new[at].job)) for at in again]
+            for at, made, answer in zip(again, renamed, self._admit_all(renamed), strict=True):
+                new[at], answers[at] = made, answer
+        return answers
 
     # --- claiming and settling --------------------------------------------------------------------------------------
 
@@ -408,9 +426,9 @@ class BlockingJobs:
         """Return how a job ended, while its result is kept, or that it has not ended yet (ours)."""
         return self._runner.run(get_result(self._keys, JobId.parse(job)))
 
-    def get_results(self, jobs: Sequence[JobId]) -> list[Finished | Failed | Waiting | Gone]:
+    def get_results(self, jobs: Sequence[JobId | str]) -> list[Finished | Failed | Waiting | Gone]:
         """Return how many jobs ended, in one round trip; one answer for each, in order."""
-        return self._all([get_result(self._keys, job) for job in jobs], at_once=_READS_AT_ONCE)
+        return self._all([get_result(self._keys, JobId.parse(job)) for job in jobs], at_once=_READS_AT_ONCE)
 
     # --- the queue --------------------------------------------------------------------------------------------------
 
@@ -435,6 +453,28 @@ class BlockingJobs:
     ) -> Obliterated | MoreToObliterate | NotPaused | ActiveJobs:
         """Delete a slice of a paused queue with all it has. Call again with the answer's `cursor` (protocol 4.18.4)."""
         return self._runner.run(obliterate(self._keys, force=force, budget=budget, cursor=cursor))
+
+    def _admit(self, job: JobId | str | None, call_for: Callable[[JobId], Call[A]]) -> A:
+        """Admit under the id given, or under a new one: then "duplicate" means that the id was minted twice."""
+        if job is not None:
+            return self._runner.run(call_for(JobId.parse(job)))
+        new = self.mint()
+        answer = self._runner.run(call_for(new))
+        for _ in range(_COLLISIONS_MAX):
+            if not isinstance(answer, Duplicate):
+                break
+            new = self._mint_after_collision(new)
+            answer = self._runner.run(call_for(new))
+        return answer
+
+    def _admit_all(self, new: Sequence[NewJob]) -> list[Enqueued | Duplicate]:
+        calls = [enqueue_many(self._keys, batch) for batch in in_batches(new, _payload_bytes)]
+        return [answer for slice_ in self._all(calls) for answer in slice_]
+
+    def _mint_after_collision(self, job: JobId) -> JobId:
+        """Give up the node number that made an id twice, and mint with another."""
+        self._nodes.collided(job)
+        return self.mint()
 
     def _all(self, calls: Sequence[Call[A]], *, at_once: int = _BATCHES_AT_ONCE) -> list[A]:
         answers: list[A] = []

@@ -17,6 +17,7 @@ __all__ = [
     "AuthRefused",
     "BadInput",
     "BootRefused",
+    "ClockOutOfRange",
     "Closed",
     "ConnectTimeout",
     "ConnectionFailed",
@@ -128,6 +129,17 @@ class NodeLeaseLapsed(EchoMQError):
             "this minter holds no node number at the moment, so the id it would mint could collide: lease the node"
             " again first, as `Jobs.mint` does by itself"
         )
+
+
+class ClockOutOfRange(EchoMQError):
+    """This machine's clock stands after 2093, the last instant that an id can hold. Nothing was minted."""
+
+    def __init__(self, unix_ms: int) -> None:
+        super().__init__(
+            f"this machine's clock says {unix_ms} ms since 1970, and ids end at {3903090455551} (September 2093): set"
+            " the clock right and mint again"
+        )
+        self.unix_ms = unix_ms
 
 
 class NodesExhausted(EchoMQError):

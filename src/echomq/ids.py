@@ -17,15 +17,18 @@ import threading
 from typing import Final, Self, final
 
 from echomq.clock import SYSTEM_CLOCK, Clock
-from echomq.errors import InvalidId, InvalidOption, NodeLeaseLapsed
+from echomq.errors import ClockOutOfRange, InvalidId, InvalidOption, NodeLeaseLapsed
 
-__all__ = ["EPOCH_MS", "NODE_MAX", "SNOWFLAKE_MAX", "BrandedId", "JobId", "Minter"]
+__all__ = ["EPOCH_MS", "LAST_MS", "NODE_MAX", "SNOWFLAKE_MAX", "BrandedId", "JobId", "Minter"]
 
 EPOCH_MS: Final = 1_704_067_200_000
 """The instant 0 of all ids: 2024-01-01T00:00:00Z, in Unix ms."""
 
 NODE_MAX: Final = 1023
 SNOWFLAKE_MAX: Final = 2**63 - 1
+
+LAST_MS: Final = EPOCH_MS + (1 << 41) - 1
+"""The last instant that an id can hold: 2093-09-06T15:47:35.551Z, in Unix ms."""
 
 _DIGITS: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(bytes((high, low)) for high in _DIGITS for low in _DIGITS)
@@ -35,6 +38,7 @@ _LARGEST_DIGITS: Final = b"AzL8n0Y58m7"
 _MS_SHIFT: Final = 22
 _SEQUENCE_BITS: Final = 12
 _SEQUENCE_MASK: Final = 0xFFF
+_CELLS: Final = 1 << 53  # milliseconds and sequence together
 
 
 def _digits_of(snowflake: int) -> bytes:
@@ -51,10 +55,15 @@ def _digits_of(snowflake: int) -> bytes:
 class BrandedId(bytes):
     """A valid branded id of any namespace: its 14 bytes, with byte order as its order.
 
-    Make one with `parse` or `of`; a value of this type has been checked (protocol 1.4).
+    A value of this type has been checked (protocol 1.4), unless a server sent it: another speaker may admit ``JOB``
+    followed by anything, and such an id is shown and handed back as it is. Raises `InvalidId` like `parse`.
     """
 
     __slots__ = ()
+
+    def __new__(cls, value: "str | bytes | BrandedId") -> Self:
+        """Check a value and make it an id."""
+        return cls.parse(value)
 
     @classmethod
     def parse(cls, value: "str | bytes | BrandedId") -> Self:
@@ -71,7 +80,12 @@ class BrandedId(bytes):
         if raw[3:] > _LARGEST_DIGITS:
             raise InvalidId(value, f"its number is above the largest, {_LARGEST_DIGITS.decode()}")
         cls._check_namespace(raw)
-        return cls(raw)
+        return cls.of_server(raw)
+
+    @classmethod
+    def of_server(cls, raw: bytes) -> Self:
+        """Return an id as a server sent it, unchecked: a strange one of another speaker must not be dropped."""
+        return bytes.__new__(cls, raw)
 
     @classmethod
     def _check_namespace(cls, raw: bytes) -> None:
@@ -106,16 +120,19 @@ class BrandedId(bytes):
         return self.snowflake & _SEQUENCE_MASK
 
     def __str__(self) -> str:
-        return self.decode()
+        return self.decode("utf-8", "backslashreplace")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.decode()!r})"
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self).of_server, (bytes(self),))
 
     @classmethod
     def _of(cls, namespace: bytes, snowflake: int) -> Self:
         if not 0 <= snowflake <= SNOWFLAKE_MAX:
             raise InvalidOption("snowflake", snowflake, f"0 to {SNOWFLAKE_MAX}")
-        return cls(namespace + _digits_of(snowflake))
+        return cls.of_server(namespace + _digits_of(snowflake))
 
 
 @final
@@ -161,8 +178,9 @@ class Minter:
         self._clock = clock
         self._lock = threading.Lock()
         self._node_bits = _node_bits(node)
-        self._cell = max(clock.unix_ms() - EPOCH_MS, 0) << _SEQUENCE_BITS
-        self._limit = 1 << 53
+        begins_ms = clock.unix_ms()
+        self._cell = begins_ms - EPOCH_MS << _SEQUENCE_BITS if EPOCH_MS <= begins_ms <= LAST_MS else 0
+        self._limit = _CELLS
         self._pid = os.getpid()
 
     @classmethod
@@ -190,7 +208,6 @@ class Minter:
             self._node_bits = _node_bits(node)
             self._cell = max(self._cell, ((after_ms - EPOCH_MS) << _SEQUENCE_BITS) | _SEQUENCE_MASK)
             self._limit = (mark_ms + 1 - EPOCH_MS) << _SEQUENCE_BITS
-            self._pid = os.getpid()
 
     def extend(self, *, mark_ms: int) -> None:
         """Move the mark of the node already held, in Unix ms."""
@@ -206,16 +223,21 @@ class Minter:
     def mint(self) -> JobId:
         """Return a new id, above every id this minter made before.
 
-        Raises `NodeLeaseLapsed` when the node is not this minter's at that instant, or when the process was forked.
+        Raises `NodeLeaseLapsed` when the node is not this minter's at that instant, or when the process was forked, and
+        `ClockOutOfRange` when the clock stands after 2093.
         """
+        if os.getpid() != self._pid:  # before the lock: another thread may have held it when the process was forked
+            raise NodeLeaseLapsed
         with self._lock:
-            cell = max((self._clock.unix_ms() - EPOCH_MS) << _SEQUENCE_BITS, self._cell + 1)
-            if cell >= self._limit or os.getpid() != self._pid:
+            unix_ms = self._clock.unix_ms()
+            cell = max((unix_ms - EPOCH_MS) << _SEQUENCE_BITS, self._cell + 1)
+            if cell >= self._limit:
+                if cell >= _CELLS:
+                    raise ClockOutOfRange(unix_ms)
                 raise NodeLeaseLapsed
             self._cell = cell
-        return JobId(
-            b"JOB" + _digits_of((cell >> _SEQUENCE_BITS) << _MS_SHIFT | self._node_bits | (cell & _SEQUENCE_MASK))
-        )
+        digits = _digits_of((cell >> _SEQUENCE_BITS) << _MS_SHIFT | self._node_bits | (cell & _SEQUENCE_MASK))
+        return bytes.__new__(JobId, b"JOB" + digits)
 
 
 def _node_bits(node: int) -> int:

@@ -8,7 +8,7 @@ brace or a NUL byte in a queue name would break slotting.
 import re
 from typing import Final
 
-from echomq.errors import InvalidName
+from echomq.errors import InvalidId, InvalidName
 from echomq.ids import BrandedId, JobId
 
 __all__ = [
@@ -132,7 +132,9 @@ class QueueKeys:
         return f"QueueKeys({self.queue!r})"
 
     def job(self, job: JobId) -> bytes:
-        """Return the key of a job's row (hash, protocol 2.4)."""
+        """Return the key of a job's row (hash, protocol 2.4). Raises `InvalidId` for what is no `JobId`."""
+        if type(job) is not JobId:
+            raise InvalidId(job, "a job is named by a JobId: JobId.parse makes one from text")
         return self._job + job
 
     def job_logs(self, job: JobId) -> bytes:

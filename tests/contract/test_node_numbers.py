@@ -3,6 +3,7 @@
 import pytest
 
 from echomq.errors import BadInput
+from echomq.ids import LAST_MS
 from echomq.keys import NODE_OWNERS, NODES
 from echomq.records import NodeLeased, NodeNotHeld, NodeReturned, NodesTaken
 from echomq.transitions.lease_node import lease_node
@@ -23,6 +24,30 @@ def test_the_lowest_number_never_leased_is_taken(case: Case) -> None:
     case.given(seed)
     call = lease_node(b"me", node=None, mark_ms=MARK + 5, lease_ms=2 * HOUR)
     case.step(call, NodeLeased(1, 0, MARK + 5), leased(seed, 1, b"me", MARK + 5, ends=2))
+
+
+@pytest.mark.parametrize(("wish", "node"), [(0, 1), (2, 3), (3, 3), (1023, 1023), (130, 130)])
+def test_a_wish_is_where_the_search_begins(case: Case, wish: int, node: int) -> None:
+    seed = leased(leased(case.seed(), 0, b"a", MARK, ends=1), 2, b"c", MARK, ends=1)
+    case.given(seed)
+    call = lease_node(b"me", node=None, mark_ms=MARK + 5, lease_ms=2 * HOUR, wish=wish)
+    case.step(call, NodeLeased(node, 0, MARK + 5), leased(seed, node, b"me", MARK + 5, ends=2))
+
+
+def test_the_search_goes_around(case: Case) -> None:
+    seed = case.seed()
+    for node in (1022, 1023, 0):
+        leased(seed, node, b"a", MARK, ends=1)
+    case.given(seed)
+    call = lease_node(b"me", node=None, mark_ms=MARK, lease_ms=HOUR, wish=1022)
+    case.step(call, NodeLeased(1, 0, MARK), leased(seed, 1, b"me", MARK, ends=1))
+
+
+def test_no_mark_lies_after_the_last_instant_of_ids(case: Case) -> None:
+    with pytest.raises(BadInput):
+        lease_node(b"me", node=None, mark_ms=LAST_MS + 1, lease_ms=HOUR)
+    call = lease_node(b"me", node=None, mark_ms=LAST_MS, lease_ms=HOUR)
+    case.step(call, NodeLeased(0, 0, LAST_MS), leased(case.seed(), 0, b"me", LAST_MS, ends=1))
 
 
 def test_the_first_number_of_all_is_zero(case: Case) -> None:

@@ -1,6 +1,8 @@
 """Identity (protocol 1): the vectors, the order theorem, and the minter's promises."""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -130,6 +132,20 @@ def test_a_job_id_refuses_other_namespaces() -> None:
 def test_parsing_a_branded_id_of_another_kind_as_a_job_checks_the_kind() -> None:
     with pytest.raises(InvalidId, match="begins with JOB"):
         JobId.parse(BrandedId.parse("USR0KHTOWnGLuC"))
+
+
+def test_making_an_id_by_its_name_checks_it_too() -> None:
+    assert JobId("JOB0JZGkP8smrw") == JobId(b"JOB0JZGkP8smrw") == JobId.parse("JOB0JZGkP8smrw")
+    with pytest.raises(InvalidId):
+        JobId(b"")
+
+
+def test_a_strange_id_of_another_speaker_can_be_shown_copied_and_pickled() -> None:
+    strange = JobId.of_server(b"JOB\xff\xfe")
+    assert repr(strange) == r"JobId('JOB\\xff\\xfe')"
+    assert str(strange) == r"JOB\xff\xfe"
+    assert pickle.loads(pickle.dumps(strange)) == copy.copy(strange) == strange
+    assert type(pickle.loads(pickle.dumps(strange))) is JobId
 
 
 def test_repr_shows_the_brand_and_the_value() -> None:

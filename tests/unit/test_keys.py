@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echomq.errors import InvalidName
+from echomq.errors import InvalidId, InvalidName
 from echomq.ids import BrandedId, JobId
 from echomq.keys import NODE_OWNERS, NODES, VERSION, QueueKeys, check_dedup_id, check_group, check_queue, slot_of
 
@@ -55,6 +55,12 @@ def test_the_other_keys_are_built_as_the_protocol_says() -> None:
     assert keys.repeatable(b"nightly") == b"emq:{q}:repeat:nightly"
     assert keys.stream(b"s") == b"emq:{q}:stream:s"
     assert keys.stream_archived(b"s") == b"emq:{q}:stream:s:archived"
+
+
+@pytest.mark.parametrize("job", ["JOB0JZGkP8smrw", b"JOB0JZGkP8smrw", BrandedId.parse("PRT0KHTOWnGLuC"), None, 7])
+def test_a_row_is_named_by_a_job_id_only(job: JobId) -> None:
+    with pytest.raises(InvalidId, match=r"JobId\.parse makes one from text"):
+        QueueKeys("q").job(job)
 
 
 @pytest.mark.parametrize("name", ["a", "A.b_c-9", "q" * 128, "123", "emq2"])

@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from echomq import EchoMQ, Enqueued, Scheduled
 from echomq.blocking_jobs import BlockingJobs
 from echomq.codec import PAYLOAD_BYTES_MAX
-from echomq.errors import NodeLeaseLapsed, NodesExhausted
-from echomq.ids import EPOCH_MS, JobId
+from echomq.errors import ClockOutOfRange, NodeLeaseLapsed, NodesExhausted
+from echomq.ids import EPOCH_MS, LAST_MS, JobId
 from echomq.model.keyspace import Keyspace
 from echomq.model.queue import Model
 from echomq.nodes import NodeHolder
@@ -53,25 +55,26 @@ def test_a_lease_is_due_before_the_first_mint_only(clock: StoppedClock, model: M
         holder.mint()
     lease(holder, model)
     assert holder.call_due() is None
-    assert holder.mint().node == holder.node == 0
+    assert holder.mint().node == holder.node
 
 
 def test_two_holders_get_two_numbers(clock: StoppedClock, model: Model) -> None:
     first, second = NodeHolder(clock=clock), NodeHolder(clock=clock)
     lease(first, model)
     lease(second, model)
-    assert {first.node, second.node} == {0, 1}
+    assert first.node != second.node
 
 
 def test_a_lease_is_renewed_after_half_of_it_and_keeps_its_number(clock: StoppedClock, model: Model) -> None:
     holder, other = NodeHolder(clock=clock), NodeHolder(clock=clock)
     lease(holder, model)
+    node = holder.node
     lease(other, model)
     clock.now_ms += LEASE_MS // 2
     lease(holder, model)
-    assert holder.node == 0
+    assert holder.node == node
     clock.now_ms += LEASE_MS // 2 - 1
-    assert holder.mint().node == 0
+    assert holder.mint().node == node
 
 
 def test_a_lapsed_number_is_taken_over_above_its_mark(clock: StoppedClock, model: Model) -> None:
@@ -87,7 +90,7 @@ def test_a_lapsed_number_is_taken_over_above_its_mark(clock: StoppedClock, model
     mark_ms = clock.now_ms + LEASE_MS
     model.keyspace.advance(LEASE_MS)
     lease(late, model)
-    assert late.node == 0
+    assert late.node in {holder.node for holder in holders}
     assert late.mint().minted_at_ms == mark_ms + 1
 
 
@@ -147,6 +150,55 @@ def test_a_node_leased_while_another_thread_did_too_replaces_it(clock: StoppedCl
     first = holder.mint()
     holder.accept(NodeLeased(2, 0, clock.now_ms + LEASE_MS))
     assert holder.mint() > first
+
+
+def test_a_number_whose_id_was_minted_twice_is_given_up(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock)
+    lease(holder, model)
+    twice = holder.mint()
+    holder.collided(twice)
+    with pytest.raises(NodeLeaseLapsed):
+        holder.mint()
+    lease(holder, model)
+    assert holder.mint() > twice
+    holder.collided(twice)
+    assert (holder.node == twice.node) == (holder.call_due() is not None)
+
+
+def test_a_clock_after_2093_mints_nothing_and_leaves_no_mark_behind(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock)
+    lease(holder, model)
+    before = holder.mint()
+    right_ms, clock.now_ms = clock.now_ms, LAST_MS + 1
+    with pytest.raises(ClockOutOfRange, match="set the clock right"):
+        holder.call_due()
+    with pytest.raises(ClockOutOfRange):
+        holder.mint()
+    clock.now_ms = right_ms
+    assert before < holder.mint() < JobId.smallest_at(right_ms + 1)
+    fixed = NodeHolder(node=3, clock=clock)
+    clock.now_ms = LAST_MS + 1
+    with pytest.raises(ClockOutOfRange):
+        fixed.mint()
+    clock.now_ms = right_ms
+    assert fixed.mint().minted_at_ms == right_ms
+
+
+def test_threads_that_lease_at_once_leave_holder_and_minter_of_one_mind(clock: StoppedClock) -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(300):
+            holder = NodeHolder(clock=clock)
+            answers = [NodeLeased(node, 0, clock.now_ms + LEASE_MS) for node in (1, 2, 3)]
+            threads = [threading.Thread(target=holder.accept, args=(answer,)) for answer in answers]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert holder.mint().node == holder.node
+    finally:
+        sys.setswitchinterval(interval)
 
 
 @pytest.fixture(scope="module")
@@ -227,6 +279,55 @@ with EchoMQ(sys.argv[1]) as app:
 def test_a_forked_child_leases_a_number_of_its_own(server: RealServer) -> None:
     done = subprocess.run([sys.executable, "-c", FORK, server.url], check=False, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
+
+
+FORK_WHILE_MINTING = """
+import os, signal, sys, threading
+from echomq import EchoMQ
+with EchoMQ(sys.argv[1]) as app:
+    jobs = app.blocking_jobs("fork")
+    stop = threading.Event()
+    def busy():
+        while not stop.is_set():
+            jobs.mint()
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads: thread.start()
+    jobs.mint()
+    for _ in range(60):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)  # a child that hangs is killed and seen by its status
+            jobs.mint()
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0, "a forked child hung or failed"
+    stop.set()
+    for thread in threads: thread.join()
+"""
+
+
+def test_a_child_forked_while_other_threads_mint_does_not_hang(server: RealServer) -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK_WHILE_MINTING, server.url]
+    done = subprocess.run(command, check=False, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_no_job_is_lost_when_the_server_loses_its_node_leases() -> None:
+    """FLUSHALL between two producers, both of which go on as if nothing had happened (W1)."""
+    with valkey_server() as forgetful, EchoMQ(forgetful.url) as first, EchoMQ(forgetful.url) as second:
+        first.blocking_jobs("q").mint()
+        forgetful.ask("FLUSHALL")
+        # The second is given the very number that the first goes on minting with.
+        held = first._nodes.node
+        assert held is not None
+        second._nodes._held.wish = held
+        one, other = first.blocking_jobs("q"), second.blocking_jobs("q")
+        answers: list[object] = []
+        for _ in range(40):
+            answers += one.enqueue_many([b"x"] * 50)
+            answers += other.enqueue_many([b"x"] * 50)
+            answers += [one.enqueue(b"x"), other.enqueue(b"x"), one.enqueue_in(b"x", delay_ms=60_000)]
+        assert {type(answer) for answer in answers} == {Enqueued, Scheduled}
+        assert len(answers) == one.counts()["pending"] + one.counts()["schedule"]
 
 
 def test_jobs_mints_over_the_model_as_over_a_server(model: Model) -> None:

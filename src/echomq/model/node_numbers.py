@@ -40,8 +40,9 @@ class _Registry:
         self.owners.set(node, b"%b %d" % (owner, mark_ms))
         self.ends.add(node, ends_at)
 
-    def never_leased(self) -> bytes | None:
-        numbers = (b"%d" % node for node in range(NODE_MAX + 1))
+    def never_leased(self, wish: int) -> bytes | None:
+        """Return the first number from the wish upwards, around, that was never leased."""
+        numbers = (b"%d" % ((wish + step) % (NODE_MAX + 1)) for step in range(NODE_MAX + 1))
         return next((node for node in numbers if node not in self.ends), None)
 
     def _owner_and_mark(self, node: bytes) -> tuple[bytes, bytes]:
@@ -53,7 +54,7 @@ def lease_node(space: Keyspace, given: Given) -> Reply:
     """Lease a number, or renew the one held: [leased, node, after, mark], or [exhausted, ms until a lease ends]."""
     registry, owner, asked = _Registry.of(space, given), given.args["owner"], given.number("mark_ms")
     lease_ms = given.number("lease_ms")
-    held, unused = given.args["node"], registry.never_leased()
+    held, unused = given.args["node"], registry.never_leased(int(given.args["wish"] or 0))
     if registry.is_held(held, owner):
         node, after = held, registry.mark_of(held)
         mark = max(asked, after)

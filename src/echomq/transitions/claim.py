@@ -39,7 +39,7 @@ def claim(keys: QueueKeys, *, lease_ms: int) -> Call[Claimed | Empty]:
 def _answer(queue: str, reply: Reply) -> Claimed | Empty:
     match reply:
         case [bytes(job), (bytes() | None) as payload, int(token)]:
-            return Claimed(JobId(job), payload, Token(token))
+            return Claimed(JobId.of_server(job), payload, Token(token))
         case []:
             return Empty()
         case _:

@@ -6,6 +6,7 @@
 --        node       the number held, or empty
 --        mark_ms    up to which instant the caller wants to mint
 --        lease_ms   how long the lease lasts from now
+--        wish       where to look first for a number never leased; left out: 0
 -- reply  ["leased", node, after, mark]   ["exhausted", ms until the first lease ends], all numbers as decimal text
 --
 -- Ids of one number may be minted for instants after `after` and up to `mark`. The marks of successive holders never
@@ -13,7 +14,8 @@
 --@use whole
 --@use now_ms
 
-local wanted = whole('mark_ms', mark_ms, 0)
+-- The last instant that an id can hold is the bound of every mark.
+local wanted = whole('mark_ms', mark_ms, 0, 3903090455551)
 local lease = whole('lease_ms', lease_ms, 1)
 if node ~= '' then
   node = string.format('%d', whole('node', node, 0, 1023))
@@ -32,16 +34,17 @@ local function held(number)
   return name, tonumber(mark)
 end
 
--- The lowest number of all that was never leased: 128 scores at a time, since leases run from 0 upwards.
+-- The first number from the wish upwards, around, that was never leased: 128 scores at a time.
+local from = wish and wish ~= '' and whole('wish', wish, 0, 1023) or 0
 local function never_leased()
-  for first = 0, 1023, 128 do
+  for step = 0, 1023, 128 do
     local numbers = {}
-    for number = first, first + 127 do
-      numbers[#numbers + 1] = number
+    for place = step, step + 127 do
+      numbers[#numbers + 1] = (from + place) % 1024
     end
     for place, score in ipairs(redis.call('ZMSCORE', nodes_key, unpack(numbers))) do
       if not score then
-        return text(first + place - 1)
+        return text(numbers[place])
       end
     end
   end

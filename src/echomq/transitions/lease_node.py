@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from echomq.errors import InvalidOption
-from echomq.ids import NODE_MAX
+from echomq.ids import LAST_MS, NODE_MAX
 from echomq.keys import NODE_OWNERS, NODES
 from echomq.records import NodeLeased, NodesTaken
 from echomq.resp.reply import Reply
@@ -16,7 +16,7 @@ __all__ = ["TRANSITION", "check_owner", "lease_node"]
 TRANSITION = Transition(
     name="lease_node",
     keys=("nodes", "owners"),
-    args=("owner", "node", "mark_ms", "lease_ms"),
+    args=("owner", "node", "mark_ms", "lease_ms", "wish"),
     repeatable=False,
     section="ours",
 )
@@ -24,19 +24,23 @@ TRANSITION = Transition(
 _OWNER_BYTES_MAX = 128
 
 
-def lease_node(owner: bytes, *, node: int | None, mark_ms: int, lease_ms: int) -> Call[NodeLeased | NodesTaken]:
+def lease_node(
+    owner: bytes, *, node: int | None, mark_ms: int, lease_ms: int, wish: int = 0
+) -> Call[NodeLeased | NodesTaken]:
     """Ask for a node number, or renew the one that is held; ids may then be minted up to `mark_ms`, Unix ms.
 
     On `NodeLeased`, mint for instants after `after_ms` and up to `mark_ms` only; it may be another number than the one
-    held, when that one was lost. On `NodesTaken`, mint nothing and ask again after `retry_after_ms`. `owner` is unique
-    to one start of one process. The lease ends `lease_ms` from now on the server's clock. Repeating a renewal is safe;
-    repeating a first request leases a second number until its lease ends.
+    held, when that one was lost: the first never leased from `wish` upwards, around. On `NodesTaken`, mint nothing and
+    ask again after `retry_after_ms`. `owner` is unique to one start of one process. The lease ends `lease_ms` from now
+    on the server's clock. Repeating a renewal is safe; repeating a first request leases a second number until its lease
+    ends.
     """
     args = (
         check_owner(owner),
         b"" if node is None else check_number("node", node, most=NODE_MAX),
-        check_number("mark_ms", mark_ms),
+        check_number("mark_ms", mark_ms, most=LAST_MS),
         check_lease(lease_ms),
+        check_number("wish", wish, most=NODE_MAX),
     )
     return Call(TRANSITION, (NODES, NODE_OWNERS), args, _answer, "a node number")
 

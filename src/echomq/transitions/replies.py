@@ -34,7 +34,7 @@ def number(reply: Reply) -> int:
 
 def job_id(reply: Reply) -> JobId:
     """Return an id that stands in a set, as it is: another speaker may have admitted one of a strange form."""
-    return JobId(text(reply))
+    return JobId.of_server(text(reply))
 
 
 def job_ids(reply: Reply) -> tuple[JobId, ...]:

@@ -287,16 +287,16 @@ ROWS: tuple[Row, ...] = (
     Row(
         lease_node(b"me", node=None, mark_ms=5, lease_ms=6),
         (b"{emq}:nodes", b"{emq}:node_owners"),
-        (b"me", b"", 5, 6),
+        (b"me", b"", 5, 6, 0),
         (
             ([b"leased", b"7", b"0", b"5"], NodeLeased(7, 0, 5)),
             ([b"exhausted", b"12"], NodesTaken(12)),
         ),
     ),
     Row(
-        lease_node(b"me", node=0, mark_ms=5, lease_ms=6),
+        lease_node(b"me", node=0, mark_ms=5, lease_ms=6, wish=9),
         (b"{emq}:nodes", b"{emq}:node_owners"),
-        (b"me", 0, 5, 6),
+        (b"me", 0, 5, 6, 9),
         (),
     ),
     row(
@@ -347,7 +347,7 @@ ROWS: tuple[Row, ...] = (
         "active pending",
         (BASE, 3, b"", b"ids"),
         ([b"reaped", 0, [], [], []], Reaped((), (), (), more=False)),
-        ([b"reaped", 3, [J], [K], [b"JOBghost"]], Reaped((J,), (K,), (JobId(b"JOBghost"),), more=True)),
+        ([b"reaped", 3, [J], [K], [b"JOBghost"]], Reaped((J,), (K,), (JobId.of_server(b"JOBghost"),), more=True)),
     ),
     row(reap(KEYS, max_attempts=4), "active pending", (BASE, 100, 4, b"ids")),
     row(

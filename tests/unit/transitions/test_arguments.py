@@ -6,6 +6,7 @@ import pytest
 
 from echomq.batches import BATCH_MAX
 from echomq.errors import BadInput, InvalidName, InvalidOption, InvalidPayload, InvalidToken
+from echomq.ids import LAST_MS
 from echomq.records import Completion, NewJob, Token
 from echomq.states import SetName
 from echomq.transitions.add_log import add_log
@@ -80,7 +81,7 @@ NUMBERS: dict[str, tuple[Make, int, int]] = {
     "extend lease": (lambda n: extend(KEYS, J, T, lease_ms=n), 1, LEASE_MS_MAX),
     "extend_many lease": (lambda n: extend_many(KEYS, [(J, T)], lease_ms=n), 1, LEASE_MS_MAX),
     "lease_node node": (lambda n: lease_node(b"me", node=n, mark_ms=0, lease_ms=1), 0, 1023),
-    "lease_node mark": (lambda n: lease_node(b"me", node=None, mark_ms=n, lease_ms=1), 0, MS_MAX),
+    "lease_node mark": (lambda n: lease_node(b"me", node=None, mark_ms=n, lease_ms=1), 0, LAST_MS),
     "lease_node lease": (lambda n: lease_node(b"me", node=None, mark_ms=0, lease_ms=n), 1, LEASE_MS_MAX),
     "logs start": (lambda n: logs(KEYS, J, start=n), 0, MS_MAX),
     "logs count": (lambda n: logs(KEYS, J, count=n), 1, BATCH_MAX),
@@ -138,7 +139,9 @@ def test_a_number_outside_its_range_is_refused(make: Make, least: int, most: int
 
 
 @pytest.mark.parametrize("make", named({**BYTES}))
-@pytest.mark.parametrize("value", ["text", 1, bytearray(b"x"), memoryview(b"x")], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", ["text", 1, bytearray(b"x"), memoryview(b"x")], ids=lambda value: type(value).__name__
+)
 def test_what_is_no_bytes_is_refused(make: Callable[[object], object], value: object) -> None:
     make(b"x")
     with pytest.raises(InvalidPayload):
