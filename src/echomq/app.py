@@ -16,7 +16,7 @@ from typing import Self
 from echomq.blocking_jobs import BlockingJobs
 from echomq.codec import PAYLOAD_BYTES_MAX
 from echomq.drivers.blocking import BlockingClient
-from echomq.errors import EchoMQError
+from echomq.errors import EchoMQError, InvalidOption
 from echomq.jobs import Jobs
 from echomq.links import AioLink, BlockingLink
 from echomq.nodes import NodeHolder
@@ -42,6 +42,9 @@ class EchoMQ:
         with EchoMQ() as app:
             app.blocking_jobs("mail").enqueue(b"...")
 
+    One `EchoMQ` may be used from several threads and event loops; each loop gets a connection of its own, which is
+    closed when the loop ends as `asyncio.run` ends it.
+
     `url` is an address such as ``valkey://user:password@host:6379/0``, ``valkeys://…`` (TLS) or ``unix:///path``;
     `connection` are the connection's other settings; `node` is a node number of your own, 0..1023, instead of a leased
     one (see `echomq.ids` for what that risks); `payload_bytes_max` is the limit of one payload; `home` is the embedded
@@ -58,10 +61,13 @@ class EchoMQ:
         home: Path | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._address = ServerAddress(url or environ.get(URL_VARIABLE), home=home, environ=environ)
+        settings = connection or ConnectionOptions()
+        if url is not None and settings.url is not None:
+            raise InvalidOption("url", "given twice", "one address: as `url`, or in `connection`")
+        address = url or settings.url or environ.get(URL_VARIABLE) or None
+        self._address = ServerAddress(address, home=home, environ=environ)
         self._payload_bytes_max = check_number("payload_bytes_max", payload_bytes_max, least=1)
         self._nodes = NodeHolder(node=node)
-        settings = connection or ConnectionOptions()
         self._aio = AioLink(self._address, settings)
         self._blocking = BlockingLink(self._address, settings)
 
@@ -112,7 +118,11 @@ class EchoMQ:
         self._address.close()
 
     async def __aenter__(self) -> Self:
-        return await self.open()
+        try:
+            return await self.open()
+        except BaseException:
+            await self.aclose()
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -120,7 +130,11 @@ class EchoMQ:
         await self.aclose()
 
     def __enter__(self) -> Self:
-        return self.open_blocking()
+        try:
+            return self.open_blocking()
+        except BaseException:
+            self.close()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -130,19 +144,9 @@ class EchoMQ:
 
 async def connect(url: str | None = None, *, connection: ConnectionOptions | None = None) -> EchoMQ:
     """Return an `EchoMQ` that is connected for asyncio. Close it with `aclose`, or use `async with EchoMQ(...)`."""
-    app = EchoMQ(url, connection=connection)
-    try:
-        return await app.open()
-    except BaseException:
-        await app.aclose()
-        raise
+    return await EchoMQ(url, connection=connection).__aenter__()
 
 
 def connect_blocking(url: str | None = None, *, connection: ConnectionOptions | None = None) -> EchoMQ:
     """Return an `EchoMQ` that is connected for plain code. Close it with `close`, or use `with EchoMQ(...)`."""
-    app = EchoMQ(url, connection=connection)
-    try:
-        return app.open_blocking()
-    except BaseException:
-        app.close()
-        raise
+    return EchoMQ(url, connection=connection).__enter__()

@@ -1,18 +1,18 @@
-"""The clients of an application, made on first use: one for asyncio, one for plain code.
+"""The clients of an application, made on first use: for asyncio one for each loop, for plain code one.
 
 Both are runners of calls (`jobs.Runner`, `blocking_jobs.BlockingRunner`). They exist so that an application object can
 be made at import time, before there is an event loop and without connecting anywhere.
 """
 
 import asyncio
-import threading
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from echomq.drivers.aio import AioClient
 from echomq.drivers.blocking import BlockingClient
 from echomq.errors import Closed, EchoMQError
+from echomq.forks import ProcessLock
 from echomq.options import ConnectionOptions
 from echomq.server_address import ServerAddress
 from echomq.transitions.call import Call
@@ -27,22 +27,24 @@ def _closed() -> Closed:
 
 
 class AioLink:
-    """The asyncio client of an application. It belongs to the event loop that used it first."""
+    """The asyncio clients of an application: one for each event loop that uses it.
+
+    A client cannot outlive its loop, and a loop that ended cannot close it any more. So each client is tied to its loop
+    by an asynchronous generator, which the loop finalises when it ends (`loop.shutdown_asyncgens`, which `asyncio.run`
+    calls): programs that run one loop after the other, as frameworks do, leave no connection behind.
+    """
 
     def __init__(self, address: ServerAddress, settings: ConnectionOptions) -> None:
         self._address = address
         self._settings = settings
-        self._client: AioClient | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._opening: asyncio.Lock | None = None
+        self._by_loop: dict[asyncio.AbstractEventLoop, _OfLoop] = {}
         self._is_closed = False
 
     async def run(self, call: Call[A]) -> A:
         """Run one call."""
-        client = self._client
-        if client is None or self._loop is not asyncio.get_running_loop():
-            client = await self.client()
-        return await client.run(call)
+        of_loop = self._by_loop.get(asyncio.get_running_loop())
+        client = None if of_loop is None or self._is_closed else of_loop.client
+        return await (client or await self.client()).run(call)
 
     async def run_all(self, calls: Sequence[Call[A]]) -> list[A | EchoMQError]:
         """Run calls in one round trip; each one's answer or exception, in order."""
@@ -55,29 +57,52 @@ class AioLink:
     async def client(self, *, connected: bool = False) -> AioClient:
         """Return the client of the running loop; make it, and the server's address, when there is none yet."""
         loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            # A client of a loop that has ended cannot be used or closed any more; this loop gets its own.
-            self._loop, self._client, self._opening = loop, None, asyncio.Lock()
-        assert self._opening is not None
-        async with self._opening:
+        of_loop = self._by_loop.setdefault(loop, _OfLoop())
+        async with of_loop.opening:
             if self._is_closed:
                 raise _closed()
-            if self._client is None:
+            if of_loop.client is None:
                 options = replace(self._settings, url=await asyncio.to_thread(self._address.resolve))
-                self._client = await AioClient.connect(options) if connected else AioClient(options)
-            return self._client
+                of_loop.client = await AioClient.connect(options) if connected else AioClient(options)
+                of_loop.watch = self._until_the_loop_ends(loop, of_loop.client)
+                await anext(of_loop.watch)
+            return of_loop.client
 
     async def close(self) -> None:
-        """Let the calls in flight end, then close. Safe to repeat."""
+        """Let the calls in flight end, then close this loop's client. Safe to repeat.
+
+        Those of other loops take no more calls and are closed when their loops end.
+        """
         self._is_closed = True
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
+        of_loop = self._by_loop.pop(asyncio.get_running_loop(), None)
+        if of_loop is not None and of_loop.watch is not None:
+            await of_loop.watch.aclose()
+
+    async def _until_the_loop_ends(
+        self, loop: asyncio.AbstractEventLoop, client: AioClient
+    ) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            self._by_loop.pop(loop, None)
             await client.close()
 
     @property
     def is_open(self) -> bool:
-        """Whether a client was made."""
-        return self._client is not None
+        """Whether the running loop has a client."""
+        of_loop = self._by_loop.get(asyncio.get_running_loop())
+        return of_loop is not None and of_loop.client is not None
+
+
+class _OfLoop:
+    """What belongs to one event loop: its client, what closes that when the loop ends, and who may make it."""
+
+    __slots__ = ("client", "opening", "watch")
+
+    def __init__(self) -> None:
+        self.client: AioClient | None = None
+        self.watch: AsyncGenerator[None, None] | None = None
+        self.opening = asyncio.Lock()
 
 
 class BlockingLink:
@@ -87,7 +112,7 @@ class BlockingLink:
         self._address = address
         self._settings = settings
         self._client: BlockingClient | None = None
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._is_closed = False
 
     def run(self, call: Call[A]) -> A:

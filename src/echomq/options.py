@@ -4,10 +4,14 @@ from dataclasses import dataclass
 
 from echomq.errors import InvalidOption
 
-__all__ = ["OWN_VERSION", "ConnectionOptions"]
+__all__ = ["LOCAL_URL", "OWN_VERSION", "ConnectionOptions"]
 
 OWN_VERSION = "echomq:2.4.2"
 """What this edition writes into ``{emq}:version`` of a fresh deployment (protocol 3.2)."""
+
+
+LOCAL_URL = "valkey://127.0.0.1:6379"
+"""Where a client connects to without an address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +19,8 @@ class ConnectionOptions:
     """How to reach the server, and how long to wait for it. Raises `InvalidOption` for a value outside its range."""
 
     # valkey://, valkeys://, redis://, rediss:// or unix://, see drivers.address. May hold a password: it is not shown.
-    url: str = "valkey://127.0.0.1:6379"
+    # None leaves the choice to whoever takes the options: LOCAL_URL for a client, see `EchoMQ` for an application.
+    url: str | None = None
     # The name shown by CLIENT LIST. None leaves it unset.
     client_name: str | None = None
     # 3 asks for RESP3 and falls back to RESP2 where the server has none; 2 never asks. Subscribing needs 3.

@@ -1,10 +1,11 @@
 """Where the server is: the address given, or that of the embedded server, which is started or joined on first use."""
 
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from echomq.embedded import EmbeddedServer, acquire, default_home
+from echomq.errors import Closed
+from echomq.forks import ProcessLock
 
 __all__ = ["ServerAddress"]
 
@@ -17,7 +18,8 @@ class ServerAddress:
         self._home = home
         self._environ = environ
         self._embedded: EmbeddedServer | None = None
-        self._lock = threading.Lock()
+        self._is_closed = False
+        self._lock = ProcessLock()
 
     @property
     def is_embedded(self) -> bool:
@@ -27,18 +29,24 @@ class ServerAddress:
     def resolve(self) -> str:
         """Return the URL; start or join the embedded server first when no address was given. May block for seconds.
 
-        Raises `EmbeddedUnavailable` or `EmbeddedFailed`.
+        Raises `EmbeddedUnavailable` or `EmbeddedFailed`, and `Closed` after `close`.
         """
         if self._url is not None:
             return self._url
         with self._lock:
+            if self._is_closed:  # whoever began to resolve before a close must not hold a share after it
+                raise Closed("this EchoMQ was closed: make a new one to go on")
             if self._embedded is None:
                 self._embedded = acquire(self._home or default_home(self._environ))
             return self._embedded.url
 
     def close(self) -> None:
-        """Leave the embedded server, which stops when nobody uses it any more. Safe to repeat."""
+        """Leave the embedded server, which stops when nobody uses it any more. Safe to repeat.
+
+        Waits for another thread that is just starting or joining it.
+        """
         with self._lock:
+            self._is_closed = True
             embedded, self._embedded = self._embedded, None
         if embedded is not None:
             embedded.close()

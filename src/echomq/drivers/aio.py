@@ -24,7 +24,7 @@ from echomq.drivers.address import Address, parse_address
 from echomq.drivers.aio_subscription import AioSubscription
 from echomq.drivers.route import Route, SingleNode
 from echomq.errors import Closed, EchoMQError
-from echomq.options import ConnectionOptions
+from echomq.options import LOCAL_URL, ConnectionOptions
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.call import Call
 
@@ -54,7 +54,7 @@ class AioClient:
         """Connect at the first use. Raises `InvalidOption` for an address that cannot be."""
         self._options = options
         self._new_carrier = new_carrier
-        self._route = SingleNode(parse_address(options.url)) if route is None else route
+        self._route = SingleNode(parse_address(options.url or LOCAL_URL)) if route is None else route
         self._dice = dice
         self._reply_timeout = options.reply_timeout_ms / 1000
         self._nodes: dict[Address, Node] = {}

@@ -28,7 +28,7 @@ from echomq.drivers.blocking_subscription import BlockingSubscription
 from echomq.drivers.route import Route, SingleNode
 from echomq.drivers.tls import tls_context
 from echomq.errors import Closed, ConnectionFailed, ConnectTimeout, Disconnected, EchoMQError
-from echomq.options import ConnectionOptions
+from echomq.options import LOCAL_URL, ConnectionOptions
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call
 
@@ -62,7 +62,7 @@ class BlockingClient:
         """
         self._options = options
         self._new_carrier = new_carrier
-        self._route = SingleNode(parse_address(options.url)) if route is None else route
+        self._route = SingleNode(parse_address(options.url or LOCAL_URL)) if route is None else route
         self._dice = dice
         self._pause = pause
         self._reply_timeout = options.reply_timeout_ms / 1000
