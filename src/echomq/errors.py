@@ -14,6 +14,7 @@ message are attributes too. `docs/errors.md` is the table of them.
 """
 
 __all__ = [
+    "AlreadyRunning",
     "AuthRefused",
     "BadInput",
     "BootRefused",
@@ -33,6 +34,7 @@ __all__ = [
     "InvalidToken",
     "KindRefused",
     "Loading",
+    "LoopEnded",
     "NoPermission",
     "NodeLeaseLapsed",
     "NodesExhausted",
@@ -305,6 +307,29 @@ class UnexpectedReply(ProtocolError):
         )
         self.about = about
         self.reply = reply
+
+
+# --- the worker -----------------------------------------------------------------------------------------------------
+
+
+class AlreadyRunning(EchoMQError, RuntimeError):
+    """`Worker.run` was called while it runs. Nothing changed; make a second worker to run twice as many jobs."""
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(f"the worker of {queue} runs already: make a second one to run twice as many jobs")
+        self.queue = queue
+
+
+class LoopEnded(EchoMQError, RuntimeError):
+    """A loop of the worker ended though nobody told it to, so the worker went down. Start it again.
+
+    `name` is the loop, `how` in which way it ended.
+    """
+
+    def __init__(self, name: str, how: str) -> None:
+        super().__init__(f"the worker's {name} loop {how}, so the worker went down: start it again")
+        self.name = name
+        self.how = how
 
 
 # --- the embedded server --------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ While the server has nothing, `Idle` says how long to wait.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Final, assert_never
 
@@ -20,6 +21,7 @@ from echomq.worker.hold import Hold
 from echomq.worker.idle import Idle
 from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
+from echomq.worker.repeats import Repeats
 from echomq.worker.service import Service, is_final
 
 __all__ = ["Fetch"]
@@ -57,6 +59,7 @@ class Fetch(Service):
         self._room = asyncio.Event()
         self._plenty = asyncio.Event()
         self._failures = 0
+        self._repeats = Repeats()
         self.idle = Idle(beat_ms=options.beat_ms)
 
     def freed(self, *, is_last: bool) -> None:
@@ -82,6 +85,7 @@ class Fetch(Service):
                 await self._failed(error)
             else:
                 self._failures = 0
+                self._repeats.over()
 
     async def _enough_room(self) -> int:
         """Wait until it is worth asking and return how many jobs fit; 0 when it is time to stop."""
@@ -128,15 +132,17 @@ class Fetch(Service):
 
     async def _failed(self, error: EchoMQError) -> None:
         self._counts.errors += 1
+        level = logging.WARNING if self._repeats.is_loud(f"{type(error).__name__} {error}") else logging.DEBUG
         if isinstance(error, Unknown):
-            LOG.warning(
+            LOG.log(
+                level,
                 "queue %s: jobs may have been claimed, and nobody runs them until their lease of %d ms lapses: %s",
                 self._jobs.queue,
                 self._options.lease_ms,
                 error,
             )
         else:
-            LOG.warning("queue %s: asking for work failed and is tried again: %s", self._jobs.queue, error)
+            LOG.log(level, "queue %s: asking for work failed and is tried again: %s", self._jobs.queue, error)
         wait_ms = delay_ms(self._failures, self._dice, first_ms=50, last_ms=_WAIT_MAX_MS)
         self._failures += 1
         await self._pause(wait_ms)

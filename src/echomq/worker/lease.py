@@ -11,6 +11,7 @@ is refused here as well as by the server.
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ from echomq.worker.hold import Hold, Holds
 from echomq.worker.lag import LagWatch
 from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
+from echomq.worker.repeats import Repeats
 from echomq.worker.service import Service, is_final
 
 __all__ = ["LeaseKeeper"]
@@ -60,6 +62,7 @@ class LeaseKeeper(Service):
         self._loop = asyncio.get_running_loop()
         self._client: BlockingClient | None = None
         self._told_to_stop = threading.Event()
+        self._repeats = Repeats()
         warn_ms = options.lag_warn_ms or min(1_000, options.lease_ms // 3)
         # A silent server is given up in time for a second try.
         self._patience_ms = min(max(100, options.lease_ms // 3), _PATIENCE_MS_MAX)
@@ -123,9 +126,12 @@ class LeaseKeeper(Service):
             except EchoMQError as error:
                 if is_final(error):
                     raise
-                LOG.warning("queue %s: renewing leases failed and is tried again: %s", self._keys.queue, error)
+                level = logging.WARNING if self._repeats.is_loud(f"{type(error).__name__} {error}") else logging.DEBUG
+                LOG.log(level, "queue %s: renewing leases failed and is tried again: %s", self._keys.queue, error)
                 self._loop.call_soon_threadsafe(self._on_error)
                 return
+        if due:
+            self._repeats.over()
 
     def _renew(self, holds: Sequence[Hold]) -> None:
         call = extend_many(self._keys, [(hold.job, hold.token) for hold in holds], lease_ms=self._lease_ms)

@@ -4,11 +4,12 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from echomq.errors import EchoMQError, Unknown
+from echomq.errors import ConnectionFailed, EchoMQError, ServerError
 from echomq.records import Broken, Completed, Completion, Dead, Gone, Released, Scheduled, Stale
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.hold import Hold, Holds
 from echomq.worker.log import LOG
+from echomq.worker.repeats import Repeats
 from echomq.worker.verdict import Release, Retry
 
 __all__ = ["Answer", "Ending", "Ledger"]
@@ -17,14 +18,21 @@ Answer = Completed | Gone | Stale | Broken | Scheduled | Dead | Released
 
 
 class Ending:
-    """What is to be told about one attempt. `is_repeated`: a first telling may have arrived."""
+    """What is to be told about one attempt.
 
-    __slots__ = ("hold", "is_repeated", "what")
+    `is_repeated`: a first telling may have arrived. `refusals`: how often the server refused it when it was told alone.
+    `is_noted`: nothing more is to be told.
+    """
+
+    __slots__ = ("hold", "is_noted", "is_repeated", "refusals", "repeats", "what")
 
     def __init__(self, hold: Hold, what: Completion | Retry | Release) -> None:
         self.hold = hold
         self.what = what
+        self.is_noted = False
         self.is_repeated = False
+        self.refusals = 0
+        self.repeats = Repeats()
 
 
 class Ledger:
@@ -42,18 +50,21 @@ class Ledger:
         self._holds = holds
         self._counts = counts
         self._on_settled = on_settled
+        self._repeats = Repeats()
 
     def completed(self, endings: Sequence[Ending]) -> None:
         """Note many ordinary endings."""
         self._counts.completed += len(endings)
         self._holds.drop([ending.hold for ending in endings])
         for ending in endings:
+            ending.is_noted = True
             LOG.debug("queue %s: %r is done", self._queue, ending.hold)
             self._on_settled(ending, Completed(ending.hold.job))
 
     def note(self, ending: Ending, answer: Answer) -> None:
         """Note the server's answer to an ending."""
         queue, hold = self._queue, ending.hold
+        ending.is_noted = True
         self._holds.drop([hold])
         match answer:
             case Completed():
@@ -93,22 +104,51 @@ class Ledger:
         LOG.warning("queue %s: the ending of %r was refused, %s", queue, hold, why)
 
     def failed(self, batch: list[Ending], error: EchoMQError) -> list[Ending]:
-        """Note that a batch failed, and return it, to be told again."""
+        """Note that a batch failed, and return it, to be told again. A row of failures is not logged line by line."""
         self._counts.errors += 1
-        LOG.warning(
+        LOG.log(
+            logging.WARNING if self._repeats.is_loud(type(error).__name__) else logging.DEBUG,
             "queue %s: %d endings, of %r and others, could not be told and are sent again: %s",
             self._queue,
             len(batch),
             batch[0].hold,
             error,
         )
-        if isinstance(error, Unknown):
+        self._may_have_arrived(batch, error)
+        return batch
+
+    def went_through(self) -> None:
+        """Note that what failed before goes through again."""
+        self._repeats.over()
+
+    def split(self, batch: list[Ending], error: EchoMQError) -> None:
+        """Note that a batch was refused as a whole, and that its parts are told apart."""
+        self._counts.errors += 1
+        LOG.debug("queue %s: %d endings were refused together and are told apart: %s", self._queue, len(batch), error)
+        self._may_have_arrived(batch, error)
+
+    def refused(self, ending: Ending, error: EchoMQError, *, again_in_ms: float) -> None:
+        """Note that the server refuses one ending, told alone."""
+        self._counts.errors += 1
+        LOG.log(
+            logging.ERROR if ending.repeats.is_loud(str(error)) else logging.DEBUG,
+            "queue %s: the ending of %r is refused by the server and is told again in %d ms: %s",
+            self._queue,
+            ending.hold,
+            again_in_ms,
+            error,
+        )
+        self._may_have_arrived([ending], error)
+
+    @staticmethod
+    def _may_have_arrived(batch: list[Ending], error: EchoMQError) -> None:
+        if not isinstance(error, ConnectionFailed | ServerError):  # these say that nothing happened; others do not know
             for ending in batch:
                 ending.is_repeated = True
-        return batch
 
     def given_up(self, ending: Ending) -> None:
         """Note that an ending can be told no more."""
+        ending.is_noted = True
         self._counts.lost += 1
         self._holds.drop([ending.hold])
         LOG.error(

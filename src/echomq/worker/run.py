@@ -1,12 +1,15 @@
 """Runs one job and catches what happens: every way in which a handler can end becomes an `Outcome`.
 
 Coroutine handlers run as tasks of the event loop, plain functions in a pool of as many threads as there are slots.
-Whatever a handler raises or returns stays here (weakness W29 of the protocol), with one exception: a
-KeyboardInterrupt in the event loop is the user's Ctrl-C, and goes on to whoever runs the loop.
+Whatever a handler raises or returns stays here (weakness W29 of the protocol), with one exception: a KeyboardInterrupt
+in the event loop may be the user's Ctrl-C, which Python raises in whatever runs at that moment. Unless the loop handles
+SIGINT, so that Ctrl-C raises nothing, it goes on to whoever runs the loop. The attempt fails in any case: a job that
+raises it each time must not end one worker after the other for ever.
 """
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -28,10 +31,19 @@ _OUTSIDE_CANCEL: Final = "asyncio.CancelledError: the handler was cancelled, tho
 class Runner:
     """Starts handlers and tells `on_end` how each ended, in the loop. Knows which are running."""
 
-    def __init__(self, handler: Handler, desk: Desk, *, threads: int, on_end: Callable[[Hold, Outcome], None]) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        desk: Desk,
+        *,
+        threads: int,
+        on_end: Callable[[Hold, Outcome], None],
+        ctrl_c_raises: bool = True,
+    ) -> None:
         self._handler = handler
         self._desk = desk
         self._on_end = on_end
+        self._ctrl_c_raises = ctrl_c_raises and threading.current_thread() is threading.main_thread()
         self._loop = asyncio.get_running_loop()
         self._pool = None if _is_coroutine(handler) else ThreadPoolExecutor(threads, thread_name_prefix="echomq-job")
         self._idle = asyncio.Event()
@@ -92,9 +104,11 @@ class Runner:
             outcome = _judged(await handler(Run(hold, self._desk)))
         except asyncio.CancelledError:
             outcome = Cancelled() if hold.is_cancelled else Raised(_OUTSIDE_CANCEL)
-        except KeyboardInterrupt:
-            self._end(hold, Cancelled())
-            raise
+        except KeyboardInterrupt as error:
+            self._end(hold, Raised(describe(error)))
+            if self._ctrl_c_raises:
+                raise
+            return
         except BaseException as error:
             outcome = Raised(describe(error))
         self._end(hold, outcome)

@@ -11,7 +11,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-from echomq.errors import AuthRefused, BootRefused, Closed, EchoMQError, UnexpectedHello, VersionFence
+from echomq.errors import AuthRefused, BootRefused, Closed, EchoMQError, LoopEnded, UnexpectedHello, VersionFence
 
 __all__ = ["Service", "first_crash", "is_final"]
 
@@ -68,10 +68,10 @@ class Service(ABC):
             return None
         await asyncio.wait({task})
         if task.cancelled():
-            return RuntimeError(f"the worker's {self.name} loop was cancelled by somebody else")
+            return LoopEnded(self.name, "was cancelled by somebody else")
         error = task.exception()
         if error is None and not self.is_stopping:
-            return RuntimeError(f"the worker's {self.name} loop ended by itself, which is a bug of echomq")
+            return LoopEnded(self.name, "ended by itself, which is a bug of echomq")
         return error
 
     async def _pause(self, wait_ms: float) -> None:
@@ -92,7 +92,7 @@ async def first_crash(services: Iterable[Service]) -> BaseException:
             for watcher in done:
                 if (reason := watcher.result()) is not None:
                     return reason
-        return RuntimeError("every loop of the worker has ended")
+        return LoopEnded("last", "ended, like all before it")
     finally:
         for watcher in watchers:
             watcher.cancel()

@@ -8,19 +8,33 @@ A batch that failed is sent again, with growing waits, for as long as the attemp
 goes on renewing what waits here, so a short outage costs nothing but time. Repeating is safe, since each ending carries
 its token. When the first answer was lost and the repeat is refused, the first one most likely counted; that is logged
 as "unconfirmed", because nobody can know.
+
+A batch that the server refuses may have one damaged job in it, so it is halved until the refused endings stand alone.
+Those wait by themselves from there on, each for its own time, and hold up nobody else. Refusals that are the server's
+own (it is full, a replica, still loading, …) meet every ending alike: such a batch waits as a whole.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from echomq.batches import BATCH_MAX
 from echomq.clock import Clock, Dice
 from echomq.drivers.backoff import delay_ms
-from echomq.errors import BadInput, EchoMQError
+from echomq.errors import (
+    BadInput,
+    EchoMQError,
+    Loading,
+    NoPermission,
+    ReadOnly,
+    ServerError,
+    ServerFull,
+    UnexpectedReply,
+    WrongType,
+)
 from echomq.jobs import Jobs
-from echomq.records import Completed, Completion
+from echomq.records import Broken, Completed, Completion
 from echomq.worker.failure import describe
 from echomq.worker.hold import Hold
 from echomq.worker.ledger import Ending, Ledger
@@ -34,6 +48,9 @@ BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """Results of one batch, in bytes; a single larger one goes alone."""
 
 _WAIT_MAX_MS: Final = 5_000
+
+# First words of replies that say something about the server, not about what was asked.
+_SERVERS_OWN: Final = frozenset({"BUSY", "CLUSTERDOWN", "MASTERDOWN", "MISCONF", "NOAUTH", "NOREPLICAS", "TRYAGAIN"})
 
 
 class Settle(Service):
@@ -57,6 +74,7 @@ class Settle(Service):
         self._dice = dice
         self._is_last = is_last
         self._waiting: deque[Ending] = deque()
+        self._refused: dict[Ending, asyncio.TimerHandle] = {}
         self._sending = 0
         self._some = asyncio.Event()
         self._enough = asyncio.Event()
@@ -72,12 +90,12 @@ class Settle(Service):
     @property
     def unsettled(self) -> list[Hold]:
         """The attempts whose ending waits, or is on its way."""
-        return [ending.hold for ending in self._waiting]
+        return [ending.hold for ending in (*self._waiting, *self._refused)]
 
     @property
     def waiting(self) -> int:
         """How many endings wait, or are on their way."""
-        return len(self._waiting) + self._sending
+        return len(self._waiting) + len(self._refused) + self._sending
 
     def stop(self) -> None:
         """Tell what is left and end."""
@@ -86,13 +104,21 @@ class Settle(Service):
         self._enough.set()
 
     async def _serve(self) -> None:
+        try:
+            await self._tell_all()
+        finally:
+            for timer in self._refused.values():
+                timer.cancel()
+
+    async def _tell_all(self) -> None:
         while await self._gathered():
             batch = self._next_batch()
             self._sending = len(batch)
             try:
                 failed = await self._send(batch)
             except BaseException:  # cancelled: nobody knows what arrived, so it is unsettled still
-                self._waiting.extendleft(reversed(batch))
+                left = [ending for ending in batch if not ending.is_noted and ending not in self._refused]
+                self._waiting.extendleft(reversed(left))
                 raise
             finally:
                 self._sending = 0
@@ -101,11 +127,12 @@ class Settle(Service):
                 await self._back_off()
             else:
                 self._failures = 0
+                self._ledger.went_through()
 
     async def _gathered(self) -> bool:
         """Wait for an ending, and a little for its company. False when there is none and none will come."""
         if not self._waiting:
-            if self.is_stopping:
+            if self.is_stopping and not self._refused:
                 return False
             self._some.clear()
             self._enough.clear()
@@ -118,7 +145,7 @@ class Settle(Service):
                 pass
         if not self.is_stopping:
             self._enough.clear()
-        return bool(self._waiting) or not self.is_stopping
+        return bool(self._waiting or self._refused) or not self.is_stopping
 
     async def _back_off(self) -> None:
         wait_ms = delay_ms(self._failures, self._dice, first_ms=50, last_ms=_WAIT_MAX_MS)
@@ -144,14 +171,17 @@ class Settle(Service):
 
     async def _send(self, batch: list[Ending]) -> list[Ending]:
         """Send a batch and note the answers. Returns those endings that have to be told again."""
-        completions = [ending for ending in batch if isinstance(ending.what, Completion)]
-        if len(completions) == len(batch):
+        together = [ending for ending in batch if isinstance(ending.what, Completion) and not ending.refusals]
+        if len(together) == len(batch):
             return await self._complete(batch) if batch else []
-        others = [ending for ending in batch if not isinstance(ending.what, Completion)]
         # Calls that are made in one turn of the loop share one write.
-        sent = [self._complete(completions)] if completions else []
-        failed = await asyncio.gather(*sent, *(self._report(ending) for ending in others))
-        return [ending for part in failed for ending in part]
+        sent = [self._complete(together)] if together else []
+        for ending in batch:
+            if not isinstance(ending.what, Completion):
+                sent.append(self._report(ending))
+            elif ending.refusals:
+                sent.append(self._complete([ending]))
+        return _joined(await asyncio.gather(*sent))
 
     async def _complete(self, batch: list[Ending]) -> list[Ending]:
         items = [ending.what for ending in batch if isinstance(ending.what, Completion)]
@@ -159,13 +189,17 @@ class Settle(Service):
             answers = await self._jobs.complete_many(items)
         except BadInput as error:  # one of the results is too large: it must not hold up the others
             if len(batch) > 1:
-                parts = [await self._complete([ending]) for ending in batch]
-                return [ending for part in parts for ending in part]
+                return await self._apart(batch)
             delay = self._options.retry.delay_ms(batch[0].hold.token, self._dice)
             batch[0].what = Retry(delay, self._options.max_attempts, describe(error))
             return await self._report(batch[0])
         except EchoMQError as error:
-            return self._ledger.failed(batch, error)
+            if not _is_about_items(error):
+                return self._ledger.failed(batch, error)
+            if len(batch) == 1:
+                return self._refuse(batch[0], error)
+            self._ledger.split(batch, error)
+            return await self._apart(batch)
         done = [ending for ending, answer in zip(batch, answers, strict=True) if isinstance(answer, Completed)]
         self._ledger.completed(done)
         if len(done) < len(batch):
@@ -173,6 +207,10 @@ class Settle(Service):
                 if not isinstance(answer, Completed):
                     self._ledger.note(ending, answer)
         return []
+
+    async def _apart(self, batch: list[Ending]) -> list[Ending]:
+        middle = len(batch) // 2
+        return _joined(await asyncio.gather(self._complete(batch[:middle]), self._complete(batch[middle:])))
 
     async def _report(self, ending: Ending) -> list[Ending]:
         hold, what = ending.hold, ending.what
@@ -191,8 +229,41 @@ class Settle(Service):
             else:
                 self._ledger.note(ending, await self._jobs.release(hold.job, hold.token))
         except EchoMQError as error:
-            return self._ledger.failed([ending], error)
+            return self._refuse(ending, error) if _is_about_items(error) else self._ledger.failed([ending], error)
         return []
+
+    def _refuse(self, ending: Ending, error: EchoMQError) -> list[Ending]:
+        """Note what the server refused alone. A broken row is final; anything else is told again, apart from others."""
+        if _is_broken_row(error):
+            self._ledger.note(ending, Broken(ending.hold.job))
+            return []
+        wait_ms = delay_ms(ending.refusals, self._dice, first_ms=50, last_ms=_WAIT_MAX_MS)
+        ending.refusals += 1
+        self._sending -= 1
+        self._ledger.refused(ending, error, again_in_ms=wait_ms)
+        loop = asyncio.get_running_loop()
+        self._refused[ending] = loop.call_later(wait_ms / 1000, self._tell_again, ending)
+        return []
+
+    def _tell_again(self, ending: Ending) -> None:
+        del self._refused[ending]
+        self.add(ending)
+
+
+def _is_about_items(error: EchoMQError) -> bool:
+    """Say whether one of the items may be why the server refused them all."""
+    if isinstance(error, ServerFull | ReadOnly | Loading | NoPermission):
+        return False
+    return isinstance(error, UnexpectedReply) or (isinstance(error, ServerError) and error.word not in _SERVERS_OWN)
+
+
+def _is_broken_row(error: EchoMQError) -> bool:
+    """Say whether a transition of one job was refused because its row is no hash (docs/wire.md, rule 3)."""
+    return isinstance(error, WrongType) and error.reply.startswith("WRONGTYPE the row of ")
+
+
+def _joined(parts: Iterable[list[Ending]]) -> list[Ending]:
+    return [ending for part in parts for ending in part]
 
 
 def _size_bytes(ending: Ending) -> int:

@@ -51,6 +51,7 @@ class Shift:
         *,
         clock: Clock,
         dice: Dice,
+        ctrl_c_raises: bool,
     ) -> None:
         self._options = options
         self._counts = counts
@@ -63,7 +64,9 @@ class Shift:
         jobs = app.jobs(queue)
         self._holds = Holds()
         self._desk = Desk(jobs, lambda: app.blocking_jobs(queue))
-        self._runner = Runner(handler, self._desk, threads=options.concurrency, on_end=self._ended)
+        self._runner = Runner(
+            handler, self._desk, threads=options.concurrency, on_end=self._ended, ctrl_c_raises=ctrl_c_raises
+        )
         self._settle = Settle(
             jobs,
             Ledger(queue, self._holds, counts, on_settled=self._fates.settled),

@@ -17,13 +17,13 @@ async def run_until_signal(worker: Worker, *, signals: Sequence[signal.Signals] 
     """Run the worker until a signal comes: the first stops it gracefully, the second at once.
 
     A signal only sets a flag; everything else happens in the loop. Must be called in the main thread. The signals'
-    handlers of the loop are taken away at the end.
+    handlers of the loop are taken away at the end. Raises as `Worker.run` does.
     """
     loop = asyncio.get_running_loop()
     for number in signals:
         loop.add_signal_handler(number, worker.stop)
     try:
-        return await worker.run()
+        return await worker.run(ctrl_c_raises=signal.SIGINT not in signals)
     finally:
         for number in signals:
             loop.remove_signal_handler(number)

@@ -3,8 +3,14 @@
 Each chore is a loop of its own, apart from fetching, so a queue that is never empty cannot starve it (weaknesses W24
 and W25 of the protocol). It moves jobs in bounded slices until none is left, then waits for its time. Every worker does
 this; the server makes each move once.
+
+A chore survives every `Exception` of a step, bugs too: a step is one transition, it has happened as a whole or not at
+all, and nothing that the worker holds depends on it, so the next step starts afresh. A chore that ended, or took the
+worker down, would leave lapsed jobs of the whole queue where they are because of one that it stumbled over. The other
+loops hold jobs in memory, and a bug there takes the worker down: what they hold could not be trusted any more.
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -16,6 +22,7 @@ from echomq.jobs import Jobs
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
+from echomq.worker.repeats import Repeats
 from echomq.worker.service import Service, is_final
 
 __all__ = ["Chore", "Upkeep"]
@@ -26,8 +33,9 @@ _WAIT_MAX_MS: Final = 10_000
 class Chore(Service):
     """Does `step` every `every_ms`, again at once while it says that there is more.
 
-    The first turn comes after a random part of the period, so that workers which start together take turns. Errors of
-    the server and of the link are logged and waited out (weakness W30 of the protocol).
+    The first turn comes after a random part of the period, so that workers which start together take turns. Failures
+    are counted, logged (a row of equal ones at 1, 2, 4, … and each 64th) and waited out, longer each time, up to 10 s
+    or the period (weakness W30 of the protocol). Only a client that is closed or refused for good ends it.
     """
 
     def __init__(
@@ -45,24 +53,41 @@ class Chore(Service):
         self._counts = counts
         self._dice = dice
         self._failures = 0
+        self._repeats = Repeats()
 
     async def _serve(self) -> None:
         await self._pause(self._every_ms * self._dice.fraction())
         while not self.is_stopping:
             try:
                 more = await self._step()
-            except EchoMQError as error:
-                if is_final(error):
+            except Exception as error:
+                if isinstance(error, EchoMQError) and is_final(error):
                     raise
                 await self._failed(error)
                 continue
-            self._failures = 0
+            self._succeeded()
             if not more:
                 await self._pause(self._every_ms)
 
-    async def _failed(self, error: EchoMQError) -> None:
+    def _succeeded(self) -> None:
+        if self._failures:
+            LOG.info("%s works again after %d failures", self.name, self._failures)
+            self._failures = 0
+            self._repeats.over()
+
+    async def _failed(self, error: Exception) -> None:
         self._counts.errors += 1
-        LOG.warning("%s failed and is tried again: %s", self.name, error)
+        is_loud = self._repeats.is_loud(f"{type(error).__name__} {error}")
+        if isinstance(error, EchoMQError):
+            LOG.log(logging.WARNING if is_loud else logging.DEBUG, "%s failed and is tried again: %s", self.name, error)
+        else:
+            LOG.log(
+                logging.ERROR if is_loud else logging.DEBUG,
+                "%s met a bug and is tried again: please report this: %r",
+                self.name,
+                error,
+                exc_info=error,
+            )
         wait_ms = delay_ms(self._failures, self._dice, first_ms=100, last_ms=max(_WAIT_MAX_MS, self._every_ms))
         self._failures += 1
         await self._pause(wait_ms)
@@ -90,9 +115,9 @@ class Upkeep:
         answer = await self._jobs.reap(limit=self._options.slice_size, max_attempts=self._options.max_attempts)
         counts, queue = self._counts, self._jobs.queue
         if answer.recovered:
+            self._on_ready()
             counts.recovered += len(answer.recovered)
             LOG.warning("queue %s: the lease of %s lapsed, ready again", queue, _names(answer.recovered))
-            self._on_ready()
         if answer.dead:
             counts.reaped_dead += len(answer.dead)
             LOG.error("queue %s: the lease of %s lapsed and no attempt is left: dead", queue, _names(answer.dead))

@@ -11,6 +11,7 @@ import contextlib
 
 from echomq.app import EchoMQ
 from echomq.clock import SYSTEM_CLOCK, SYSTEM_DICE, Clock, Dice
+from echomq.errors import AlreadyRunning
 from echomq.keys import check_queue
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.options import WorkerOptions
@@ -74,16 +75,20 @@ class Worker:
         shift = self._shift
         return 0 if shift is None else shift.running
 
-    async def run(self) -> StopReport:
+    async def run(self, *, ctrl_c_raises: bool = True) -> StopReport:
         """Serve until `stop`, and return what became of the jobs that were running then. May be run again afterwards.
 
         When it is cancelled it stops at once, hands back what it holds and lets the cancellation go on. Raises what
         made one of its loops crash, after the same: a client that was closed or refused for good (`Closed`,
-        `AuthRefused`, …), or a bug. Other errors of the server or the link never end it. Raises RuntimeError when it
-        runs already.
+        `AuthRefused`, …), or a bug. Other errors of the server or the link never end it. Raises `AlreadyRunning` when
+        it runs already.
+
+        `ctrl_c_raises=False` says that this loop handles SIGINT (`loop.add_signal_handler`), as `run_until_signal`
+        does. A KeyboardInterrupt in a coroutine handler is the handler's own then, and fails its attempt like anything
+        else it raises; by default it may be the user's Ctrl-C, so it ends the loop besides.
         """
         if self._shift is not None:
-            raise RuntimeError(f"{self!r} runs already: make a second worker to run twice as many jobs")
+            raise AlreadyRunning(self._queue)
         self._loop = asyncio.get_running_loop()
         self._shift = Shift(
             self._app,
@@ -93,6 +98,7 @@ class Worker:
             self._counts,
             clock=self._clock,
             dice=self._dice,
+            ctrl_c_raises=ctrl_c_raises,
         )
         try:
             self._pass_on()

@@ -51,6 +51,6 @@ def desk(jobs: object = None) -> Desk:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop turn until the condition holds; the test's own time-out is the bound."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - any condition, so that no event would do
             await asyncio.sleep(0)

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from echomq.errors import Disconnected, EchoMQError, PayloadTooLarge, Unknown
+from echomq.errors import Disconnected, EchoMQError, PayloadTooLarge, ReadOnly, ServerError, Unknown, WrongType
 from echomq.ids import JobId
 from echomq.jobs import Jobs
 from echomq.records import Broken, Completed, Completion, Dead, Gone, Released, Scheduled, Stale, Token
@@ -17,7 +17,7 @@ from echomq.worker.ledger import Answer, Ending, Ledger
 from echomq.worker.options import WorkerOptions
 from echomq.worker.settle import BATCH_BYTES_MAX, Settle
 from echomq.worker.verdict import Release, Retry
-from tests.unit.worker.parts import FixedDice, HandClock, hold, until
+from tests.unit.worker.parts import FixedDice, HandClock, hold, jid, until
 
 Batch = list[Completed | Gone | Stale | Broken]
 
@@ -31,6 +31,7 @@ class Queue:
         self.batches: list[list[JobId]] = []
         self.reports: list[str] = []
         self.troubles: list[EchoMQError] = []
+        self.damaged: dict[JobId, EchoMQError] = {}
         self.answer: type[Completed | Gone | Stale | Broken] = Completed
         self.fails_as: type[Scheduled | Dead | Stale] = Scheduled
         self.gate = asyncio.Event()
@@ -41,24 +42,27 @@ class Queue:
         await self.gate.wait()
         if any(item.result == b"too large" for item in items):
             raise PayloadTooLarge("result", 9, 1)
-        self._trouble()
+        self._trouble(*(item.job for item in items))
         return [self.answer(item.job) for item in items]
 
     async def retry(
         self, job: JobId, token: Token, *, delay_ms: int, max_attempts: int, error: str
     ) -> Scheduled | Dead | Stale:
         self.reports.append(f"retry {error}")
-        self._trouble()
+        self._trouble(job)
         return self.fails_as(job)
 
     async def release(self, job: JobId, token: Token) -> Released:
         self.reports.append("release")
-        self._trouble()
+        self._trouble(job)
         return Released(job)
 
-    def _trouble(self) -> None:
+    def _trouble(self, *jobs: JobId) -> None:
         if self.troubles:
             raise self.troubles.pop(0)
+        for job in jobs:
+            if job in self.damaged:
+                raise self.damaged[job]
 
 
 class Bench:
@@ -93,7 +97,7 @@ class Bench:
 
     async def end(self) -> None:
         self.settle.stop()
-        assert await self.settle.ended(within_ms=10_000)
+        assert await self.settle.ended(within_ms=60_000)
 
 
 FAILED = Retry(100, 3, "boom\nline two")
@@ -257,3 +261,85 @@ async def test_what_a_cancelled_settle_had_on_its_way_is_unsettled() -> None:
     await until(lambda: bool(bench.queue.batches))
     assert not await bench.settle.ended(within_ms=1)
     assert bench.settle.unsettled == [ending.hold]
+
+
+DAMAGED = ServerError("ERR a key of it is damaged", about="complete_many of q")
+NO_ROW = WrongType(f"WRONGTYPE the row of {jid(7)} is not a hash", about="retry of it")
+
+
+async def test_one_damaged_job_holds_up_no_other_ending(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    bench.queue.damaged = {jid(7): DAMAGED}
+    bench.settle.start()
+    with caplog.at_level(logging.WARNING, "echomq.worker"):
+        for n in range(50):
+            bench.add(n)
+        await until(lambda: bench.counts.completed == 49 and bench.settle.waiting == 1)
+        assert [len(batch) for batch in bench.queue.batches[:3]] == [50, 25, 25]
+        assert len({*map(tuple, bench.queue.batches)}) <= 13  # halving finds one of fifty in six steps of two
+        bench.add(50)
+        await until(lambda: bench.counts.completed == 50)
+    assert all(f"{jid(7)} attempt 1 is refused" in record.getMessage() for record in caplog.records)
+    assert all(jid(7) not in batch for batch in bench.queue.batches if jid(50) in batch)
+    bench.queue.damaged = {}
+    await bench.end()
+    assert bench.counts.completed == 51
+
+
+async def test_endings_that_are_all_refused_are_told_again_alone_until_the_damage_is_mended() -> None:
+    bench = Bench()
+    bench.queue.damaged = {jid(n): DAMAGED for n in range(3)}
+    bench.settle.start()
+    for n in range(2):
+        bench.add(n)
+    bench.add(2, FAILED)
+    await until(lambda: bench.counts.errors >= 8 and bench.settle.waiting == 3)
+    assert bench.counts.completed == 0
+    bench.queue.damaged = {}
+    await bench.end()
+    assert (bench.counts.completed, bench.counts.retried) == (2, 1)
+    assert bench.settle.waiting == 0
+
+
+async def test_what_the_server_refuses_for_its_own_reasons_waits_as_a_whole() -> None:
+    bench = Bench()
+    bench.queue.troubles = [ReadOnly("READONLY", about="x"), ServerError("BUSY a script runs", about="x")]
+    bench.settle.start()
+    for n in range(10):
+        bench.add(n)
+    await bench.end()
+    assert [len(batch) for batch in bench.queue.batches] == [10, 10, 10]
+    assert bench.counts.completed == 10
+
+
+@pytest.mark.parametrize("what", [None, FAILED, Release()])
+async def test_a_broken_row_is_counted_and_logged_with_what_to_do_and_not_tried_again(
+    what: Retry | Release | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench()
+    bench.queue.answer = Broken
+    bench.queue.damaged = {} if what is None else {jid(7): NO_ROW}
+    bench.settle.start()
+    with caplog.at_level(logging.WARNING, "echomq.worker"):
+        bench.add(7, what)
+        await bench.end()
+    assert len(bench.queue.batches) + len(bench.queue.reports) == 1
+    assert (bench.counts.broken, bench.counts.completed, bench.counts.errors) == (1, 0, 0)
+    assert bench.told == [(jid(7), Broken(jid(7)))]
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert str(jid(7)) in record.getMessage()
+    assert "`remove`" in record.getMessage()
+    assert len(bench.holds) == 0
+
+
+async def test_a_cancelled_settle_leaves_only_what_was_not_noted_unsettled() -> None:
+    bench = Bench()
+    bench.queue.damaged = {jid(7): DAMAGED}
+    bench.settle.start()
+    for n in range(6, 9):
+        bench.add(n)
+    await until(lambda: bench.counts.completed == 2)
+    bench.settle.stop()
+    assert not await bench.settle.ended(within_ms=1)
+    assert [held.job for held in bench.settle.unsettled] == [jid(7)]

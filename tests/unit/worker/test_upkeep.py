@@ -1,11 +1,14 @@
 """The chores, on a queue that answers as it is told."""
 
+import asyncio
 import logging
 from typing import cast
 
 import pytest
 
-from echomq.errors import Disconnected, EchoMQError, ReadOnly
+from echomq.clock import Dice
+from echomq.drivers.backoff import delay_ms
+from echomq.errors import Closed, Disconnected, ReadOnly, WrongType
 from echomq.ids import JobId
 from echomq.jobs import Jobs
 from echomq.records import PromotedMany, Purged, Reaped
@@ -19,7 +22,8 @@ class Queue:
     queue = "q"
 
     def __init__(self) -> None:
-        self.reaps: list[Reaped | EchoMQError] = []
+        self.reaps: list[Reaped | BaseException] = []
+        self.reap_always: BaseException | None = None
         self.promotes: list[PromotedMany] = []
         self.purges: list[Purged] = []
         self.asked: list[tuple[object, ...]] = []
@@ -27,7 +31,9 @@ class Queue:
     async def reap(self, *, limit: int, max_attempts: int) -> Reaped:
         self.asked.append(("reap", limit, max_attempts))
         answer = self.reaps.pop(0) if self.reaps else Reaped((), (), (), more=False)
-        if isinstance(answer, EchoMQError):
+        if self.reap_always is not None:
+            raise self.reap_always
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -65,7 +71,7 @@ class Bench:
         for chore in self.upkeep.chores:
             chore.stop()
         for chore in self.upkeep.chores:
-            assert await chore.ended(within_ms=10_000)
+            assert await chore.ended(within_ms=60_000)
 
 
 async def test_recovered_dead_and_ghosts_are_counted_and_named(caplog: pytest.LogCaptureFixture) -> None:
@@ -118,4 +124,54 @@ async def test_errors_of_server_and_link_never_end_a_chore(caplog: pytest.LogCap
         await until(lambda: bench.counts.recovered == 1)
     assert bench.counts.errors == 2
     assert "reap failed and is tried again: no link" in caplog.text
+    await bench.end()
+
+
+@pytest.mark.parametrize("bug", [ZeroDivisionError("a bug"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "a bug")])
+async def test_no_exception_of_one_step_ends_a_chore_and_a_bug_is_told_with_its_place(
+    bug: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench()
+    bench.queue.reaps = [bug, Reaped((jid(1),), (), (), more=False)]
+    with caplog.at_level(logging.INFO, "echomq.worker"):
+        bench.start()
+        await until(lambda: bench.counts.recovered == 1)
+    assert bench.counts.errors == 1
+    assert caplog.records[0].levelno == logging.ERROR
+    assert "reap met a bug" in caplog.text
+    assert "Traceback" in caplog.text
+    assert __file__ in caplog.text
+    assert "reap works again after 1 failures" in caplog.text
+    await bench.end()
+
+
+async def test_a_client_that_is_closed_ends_a_chore_with_the_reason() -> None:
+    bench = Bench()
+    bench.queue.reap_always = Closed("closed")
+    bench.start()
+    async with asyncio.timeout(60):
+        assert await bench.upkeep.chores[0].crash() is bench.queue.reap_always
+    await bench.end()
+
+
+async def test_an_error_that_stays_neither_spins_nor_floods_the_log_and_the_other_chores_go_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits_ms: list[float] = []
+
+    def no_wait(attempt: int, dice: Dice, *, first_ms: int, last_ms: int) -> float:
+        waits_ms.append(delay_ms(attempt, dice, first_ms=first_ms, last_ms=last_ms))
+        return 0
+
+    monkeypatch.setattr("echomq.worker.upkeep.delay_ms", no_wait)
+    bench = Bench(reap_every_ms=1)
+    bench.queue.reap_always = WrongType("WRONGTYPE damaged", about="reap of q")
+    bench.queue.promotes = [PromotedMany(1, more=True)] * 50
+    with caplog.at_level(logging.WARNING, "echomq.worker"):
+        bench.start()
+        await until(lambda: len(waits_ms) >= 200 and bench.counts.promoted == 50)
+    assert bench.counts.errors >= 200
+    assert waits_ms[:8] == [100, 200, 400, 800, 1600, 3200, 6400, 10_000]
+    assert set(waits_ms[8:]) == {10_000}
+    assert 8 <= len([record for record in caplog.records if "reap failed" in record.getMessage()]) <= 13
     await bench.end()
