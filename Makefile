@@ -49,13 +49,19 @@ tables: $(VENV)/installed
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-# The environment: tools first, then the wheel, built anew whenever a source file is newer.
+# The environment: tools first, then the wheel, built anew whenever a source file is newer. An environment of another
+# Python than the one asked for is made anew.
+ifneq ($(shell cat $(VENV)/python 2>/dev/null),$(PYTHON))
+.PHONY: $(VENV)/python
+endif
+
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "echomq needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@touch $@
+	@echo $(PYTHON) > $@
 
 $(VENV)/tools: $(VENV)/python pyproject.toml
 	$(BIN)/pip install --quiet --group dev

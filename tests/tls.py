@@ -1,4 +1,4 @@
-"""TLS for tests: an authority and certificates made by `openssl`, and a proxy that ends TLS before a plain server.
+"""TLS for tests: an authority and certificates, and a proxy that ends TLS before a plain server.
 
 The proxy is here because the servers that tests start are built without TLS.
 """
@@ -6,11 +6,12 @@ The proxy is here because the servers that tests start are built without TLS.
 import contextlib
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import trustme
 
 __all__ = ["Certificates", "make_certificates", "tls_proxy"]
 
@@ -28,19 +29,16 @@ class Certificates:
 
 def make_certificates(directory: Path) -> Certificates:
     """Make an authority and two certificates signed by it. Takes a fraction of a second."""
-    ca, ca_key = directory / "ca.pem", directory / "ca.key"
-    subject = ["-subj", "/CN=test authority"]
-    _openssl("req", "-x509", *_NEW_KEY, "-keyout", str(ca_key), "-out", str(ca), "-days", "2", *subject)
-    made: list[Path] = []
-    for name, extension in (("server", "subjectAltName=DNS:localhost"), ("client", "extendedKeyUsage=clientAuth")):
-        key, request, certificate = (directory / f"{name}.{end}" for end in ("key", "csr", "pem"))
-        extensions = directory / f"{name}.ext"
-        extensions.write_text(extension)
-        _openssl("req", *_NEW_KEY, "-keyout", str(key), "-out", str(request), "-subj", f"/CN={name}")
-        signing = ["-CA", str(ca), "-CAkey", str(ca_key), "-CAcreateserial", "-days", "2"]
-        _openssl("x509", "-req", "-in", str(request), "-out", str(certificate), *signing, "-extfile", str(extensions))
-        made += [certificate, key]
-    return Certificates(ca, *made)
+    authority = trustme.CA()
+    made = Certificates(*(directory / f"{name}.pem" for name in ("ca", "server", "server-key", "client", "client-key")))
+    authority.cert_pem.write_to_path(made.ca)
+    for leaf, chain, key in (
+        (authority.issue_cert("localhost"), made.server, made.server_key),
+        (authority.issue_cert("client@localhost"), made.client, made.client_key),
+    ):
+        leaf.cert_chain_pems[0].write_to_path(chain)
+        leaf.private_key_pem.write_to_path(key)
+    return made
 
 
 @contextlib.contextmanager
@@ -102,10 +100,3 @@ def _copy_back(server: socket.socket, outside: ssl.SSLSocket) -> None:
             outside.sendall(data)
     with contextlib.suppress(OSError):
         outside.shutdown(socket.SHUT_RDWR)
-
-
-def _openssl(*arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True)
-
-
-_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")

@@ -15,6 +15,7 @@ from typing import Self
 
 from echomq.blocking_jobs import BlockingJobs
 from echomq.codec import PAYLOAD_BYTES_MAX
+from echomq.drivers.address import parse_address
 from echomq.drivers.blocking import BlockingClient
 from echomq.errors import EchoMQError, InvalidOption
 from echomq.jobs import Jobs
@@ -64,7 +65,9 @@ class EchoMQ:
         settings = connection or ConnectionOptions()
         if url is not None and settings.url is not None:
             raise InvalidOption("url", "given twice", "one address: as `url`, or in `connection`")
-        address = url or settings.url or environ.get(URL_VARIABLE) or None
+        address = next((given for given in (url, settings.url) if given is not None), environ.get(URL_VARIABLE) or None)
+        if address is not None:
+            parse_address(address)
         self._address = ServerAddress(address, home=home, environ=environ)
         self._payload_bytes_max = check_number("payload_bytes_max", payload_bytes_max, least=1)
         self._nodes = NodeHolder(node=node)

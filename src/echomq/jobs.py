@@ -457,7 +457,11 @@ class Jobs:
     async def obliterate(
         self, *, force: bool = False, budget: int = BATCH_MAX, cursor: str | None = None
     ) -> Obliterated | MoreToObliterate | NotPaused | ActiveJobs:
-        """Delete a slice of a paused queue with all it has. Call again with the answer's `cursor` (protocol 4.18.4)."""
+        """Delete a slice of a paused queue with all it has. Call again with the answer's `cursor` (protocol 4.18.4).
+
+        Pause it first: the answer is `NotPaused` else, also with `force`, and nothing was deleted. `ActiveJobs` means
+        that jobs are running; `force` deletes them too.
+        """
         return await self._runner.run(obliterate(self._keys, force=force, budget=budget, cursor=cursor))
 
     async def _admit(self, job: JobId | str | None, call_for: Callable[[JobId], Call[A]]) -> A:

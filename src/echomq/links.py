@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from echomq.drivers.aio import AioClient
 from echomq.drivers.blocking import BlockingClient
-from echomq.errors import Closed, EchoMQError
+from echomq.errors import Closed, Disconnected, EchoMQError
 from echomq.forks import ProcessLock
 from echomq.options import ConnectionOptions
 from echomq.server_address import ServerAddress
@@ -43,12 +43,23 @@ class AioLink:
     async def run(self, call: Call[A]) -> A:
         """Run one call."""
         of_loop = self._by_loop.get(asyncio.get_running_loop())
-        client = None if of_loop is None or self._is_closed else of_loop.client
-        return await (client or await self.client()).run(call)
+        client = (None if of_loop is None or self._is_closed else of_loop.client) or await self.client()
+        try:
+            return await client.run(call)
+        except Disconnected:  # nothing was sent
+            if not await asyncio.to_thread(self._address.revive):
+                raise
+        return await client.run(call)
 
     async def run_all(self, calls: Sequence[Call[A]]) -> list[A | EchoMQError]:
         """Run calls in one round trip; each one's answer or exception, in order."""
-        return await (await self.client()).run_all(calls)
+        client = await self.client()
+        try:
+            return await client.run_all(calls)
+        except Disconnected:
+            if not await asyncio.to_thread(self._address.revive):
+                raise
+        return await client.run_all(calls)
 
     async def open(self) -> None:
         """Connect now. Raises at once what prevents it; a client that is made at its first call tries again instead."""
@@ -117,11 +128,23 @@ class BlockingLink:
 
     def run(self, call: Call[A]) -> A:
         """Run one call."""
-        return (self._client or self.client()).run(call)
+        client = self._client or self.client()
+        try:
+            return client.run(call)
+        except Disconnected:  # nothing was sent
+            if not self._address.revive():
+                raise
+        return client.run(call)
 
     def run_all(self, calls: Sequence[Call[A]]) -> list[A | EchoMQError]:
         """Run calls in one round trip; each one's answer or exception, in order."""
-        return self.client().run_all(calls)
+        client = self.client()
+        try:
+            return client.run_all(calls)
+        except Disconnected:
+            if not self._address.revive():
+                raise
+        return client.run_all(calls)
 
     def open(self) -> None:
         """Connect now. Raises at once what prevents it; a client that is made at its first call tries again instead."""

@@ -40,6 +40,19 @@ class ServerAddress:
                 self._embedded = acquire(self._home or default_home(self._environ))
             return self._embedded.url
 
+    def revive(self) -> bool:
+        """Start the embedded server again if it is gone, and say whether this program uses it. May block for seconds.
+
+        The server's keeper starts it again when it dies; this is for when the keeper was killed too. Raises
+        `EmbeddedUnavailable` or `EmbeddedFailed`.
+        """
+        with self._lock:
+            if self._embedded is None or self._is_closed:
+                return False
+            share, self._embedded = self._embedded, acquire(self._embedded.home)
+            share.close()
+            return True
+
     def close(self) -> None:
         """Leave the embedded server, which stops when nobody uses it any more. Safe to repeat.
 

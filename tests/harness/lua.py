@@ -16,7 +16,7 @@ from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions._bodies import body_of
 from echomq.transitions.call import Call
 from tests.harness.body import hours, in_hours
-from tests.harness.state import HOUR, TIME_FIELDS, Entry, State, Value, is_time_scored
+from tests.harness.state import HOUR, Entry, State, Value, is_instant, is_time_scored
 from tests.harness.wire import Part, Wire
 
 __all__ = ["LuaBody"]
@@ -24,6 +24,9 @@ __all__ = ["LuaBody"]
 Answer = TypeVar("Answer")
 
 _SENTINEL = b"tests:sentinel"
+_DATABASE = 9
+"""Of its own: whole states are compared, and programs under other tests lease node numbers in database 0."""
+
 _BULK = 64
 
 
@@ -34,6 +37,7 @@ class LuaBody:
 
     def __init__(self, unix_path: str) -> None:
         self.wire = Wire(unix_path)
+        self.wire.ask("SELECT", _DATABASE)
         self._ears: Wire | None = None
         self._path = unix_path
         self._moved_ms = 0
@@ -85,7 +89,7 @@ class LuaBody:
                 return frozenset(parts)
             case b"hash":
                 return {
-                    name: self._text_of(int(text)) if name in TIME_FIELDS else text
+                    name: self._text_of(int(text)) if is_instant(name, text) else text
                     for name, text in zip(parts[::2], parts[1::2], strict=True)
                 }
             case b"zset":
@@ -124,7 +128,7 @@ class LuaBody:
         if entry.kind == "hash":
             flat: list[Part] = []
             for name, text in cast("dict[bytes, bytes]", value).items():
-                flat += [name, self.at_ms(int(text)) if name in TIME_FIELDS else text]
+                flat += [name, self.at_ms(int(text)) if is_instant(name, text) else text]
             return [[b"HSET", key, *flat]]
         timed = is_time_scored(key)
         pairs = [(self.at_ms(s) if timed else s, m) for m, s in cast("dict[bytes, int]", value).items()]

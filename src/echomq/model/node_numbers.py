@@ -31,7 +31,7 @@ class _Registry:
         return cls(space.zset(given.keys["nodes"]), space.hash(given.keys["owners"]))
 
     def mark_of(self, node: bytes) -> int:
-        return number(self._owner_and_mark(node)[1])
+        return number(self._owner_and_mark(node)[1], b"the mark of node %b" % node)
 
     def is_held(self, node: bytes, owner: bytes) -> bool:
         return bool(node) and self._owner_and_mark(node)[0] == owner
@@ -54,7 +54,7 @@ def lease_node(space: Keyspace, given: Given) -> Reply:
     """Lease a number, or renew the one held: [leased, node, after, mark], or [exhausted, ms until a lease ends]."""
     registry, owner, asked = _Registry.of(space, given), given.args["owner"], given.number("mark_ms")
     lease_ms = given.number("lease_ms")
-    held, unused = given.args["node"], registry.never_leased(int(given.args["wish"] or 0))
+    held, unused = given.args["node"], registry.never_leased(int(given.args.get("wish") or 0))
     if registry.is_held(held, owner):
         node, after = held, registry.mark_of(held)
         mark = max(asked, after)

@@ -1,10 +1,13 @@
 """The application object under loops, threads, forks, cancellations and mistakes."""
 
 import asyncio
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,3 +132,45 @@ def _nobody_shares(home: Path) -> bool:
     """Whether this process holds no file of the home open, so that the server may stop."""
     held = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     return not any(path.is_relative_to(home) for path in held)
+
+
+@pytest.mark.parametrize("url", ["", "http://x", "localhost:6379", "valkey://x/abc"])
+def test_an_address_that_cannot_be_is_refused_where_it_is_given(url: str) -> None:
+    with pytest.raises(InvalidOption):
+        EchoMQ(url)
+
+
+def test_a_lone_program_gets_its_embedded_server_back_after_keeper_and_server_were_killed(tmp_path: Path) -> None:
+    quick = ConnectionOptions(reply_timeout_ms=500, reconnect_last_ms=100)
+    with EchoMQ(connection=quick, home=tmp_path, environ={}) as app:
+        jobs = app.blocking_jobs("q")
+        jobs.enqueue(b"before")
+        with app.new_blocking_client() as client:
+            assert client.command("WAITAOF", 1, 0, 5000) == [1, 0]
+        _kill_everybody(tmp_path)
+        assert isinstance(jobs.enqueue(b"after"), Enqueued)
+        assert jobs.counts()["pending"] == 2
+
+
+def _kill_everybody(home: Path) -> None:
+    """Kill the keeper, then the server, of a home."""
+    for command in (b"echomq.embedded.keeper", b"valkey-server"):
+        for process in Path("/proc").iterdir():
+            if not process.name.isdigit():
+                continue
+            with contextlib.suppress(OSError):
+                line = (process / "cmdline").read_bytes()
+                if command in line and (os.fsencode(home) in line or _works_in(process, home)):
+                    os.kill(int(process.name), signal.SIGKILL)
+                    _wait_for_the_end(process)
+
+
+def _works_in(process: Path, home: Path) -> bool:
+    return (process / "cwd").readlink().is_relative_to(home)
+
+
+def _wait_for_the_end(process: Path) -> None:
+    deadline = time.monotonic() + 10
+    while process.exists() and b") Z " not in (process / "stat").read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)  # the end of a process that is no child of ours gives no signal
