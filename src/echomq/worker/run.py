@@ -3,13 +3,12 @@
 Coroutine handlers run as tasks of the event loop, plain functions in a pool of as many threads as there are slots.
 Whatever a handler raises or returns stays here (weakness W29 of the protocol), with one exception: a KeyboardInterrupt
 in the event loop may be the user's Ctrl-C, which Python raises in whatever runs at that moment. Unless the loop handles
-SIGINT, so that Ctrl-C raises nothing, it goes on to whoever runs the loop. The attempt fails in any case: a job that
-raises it each time must not end one worker after the other for ever.
+SIGINT, so that Ctrl-C raises nothing, the worker is told, which ends in order and raises it. The attempt fails in any
+case: a job that raises it each time must not end one worker after the other for ever.
 """
 
 import asyncio
 import inspect
-import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -29,7 +28,10 @@ _OUTSIDE_CANCEL: Final = "asyncio.CancelledError: the handler was cancelled, tho
 
 
 class Runner:
-    """Starts handlers and tells `on_end` how each ended, in the loop. Knows which are running."""
+    """Starts handlers and tells `on_end` how each ended, in the loop. Knows which are running.
+
+    `on_interrupt` is told a KeyboardInterrupt that came out of a coroutine; None when it can only be the handler's own.
+    """
 
     def __init__(
         self,
@@ -38,12 +40,12 @@ class Runner:
         *,
         threads: int,
         on_end: Callable[[Hold, Outcome], None],
-        ctrl_c_raises: bool = True,
+        on_interrupt: Callable[[KeyboardInterrupt], None] | None = None,
     ) -> None:
         self._handler = handler
         self._desk = desk
         self._on_end = on_end
-        self._ctrl_c_raises = ctrl_c_raises and threading.current_thread() is threading.main_thread()
+        self._on_interrupt = on_interrupt
         self._loop = asyncio.get_running_loop()
         self._pool = None if _is_coroutine(handler) else ThreadPoolExecutor(threads, thread_name_prefix="echomq-job")
         self._idle = asyncio.Event()
@@ -106,8 +108,8 @@ class Runner:
             outcome = Cancelled() if hold.is_cancelled else Raised(_OUTSIDE_CANCEL)
         except KeyboardInterrupt as error:
             self._end(hold, Raised(describe(error)))
-            if self._ctrl_c_raises:
-                raise
+            if self._on_interrupt is not None:
+                self._on_interrupt(error)
             return
         except BaseException as error:
             outcome = Raised(describe(error))

@@ -8,6 +8,7 @@ Everything here happens in the event loop; only the lease keeper has a thread.
 """
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Final
 
@@ -60,12 +61,18 @@ class Shift:
         self._queue = queue
         self._stop_asked = asyncio.Event()
         self._at_once = asyncio.Event()
+        self._interrupt: KeyboardInterrupt | None = None
         self._fates = Fates(queue)
         jobs = app.jobs(queue)
         self._holds = Holds()
         self._desk = Desk(jobs, lambda: app.blocking_jobs(queue))
         self._runner = Runner(
-            handler, self._desk, threads=options.concurrency, on_end=self._ended, ctrl_c_raises=ctrl_c_raises
+            handler,
+            self._desk,
+            threads=options.concurrency,
+            on_end=self._ended,
+            # Python raises Ctrl-C in the main thread only.
+            on_interrupt=self._interrupted if ctrl_c_raises and _is_main_thread() else None,
         )
         self._settle = Settle(
             jobs,
@@ -119,6 +126,8 @@ class Shift:
         report = await self._end_uncancelled()
         if crash is not None:
             raise crash
+        if self._interrupt is not None:
+            raise self._interrupt
         return report
 
     @property
@@ -190,6 +199,12 @@ class Shift:
         LOG.error("queue %s: %r is lost, its result is refused: %s", self._queue, hold, reason)
         self._fates.note("lost", hold.job)
 
+    def _interrupted(self, error: KeyboardInterrupt) -> None:
+        """End at once and in order, and raise it: it may be the user's Ctrl-C."""
+        LOG.warning("queue %s: a handler was interrupted, the worker stops", self._queue)
+        self._interrupt = error
+        self.asked_to_stop(2)
+
     def _lease_failed(self) -> None:
         self._counts.errors += 1
 
@@ -259,3 +274,7 @@ class Shift:
                 hold.lost = "the worker stopped and handed the job back"
                 self._settle.add(Ending(hold, Release()))
         return still_running
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -85,7 +85,8 @@ class Worker:
 
         `ctrl_c_raises=False` says that this loop handles SIGINT (`loop.add_signal_handler`), as `run_until_signal`
         does. A KeyboardInterrupt in a coroutine handler is the handler's own then, and fails its attempt like anything
-        else it raises; by default it may be the user's Ctrl-C, so it ends the loop besides.
+        else it raises. By default it may be the user's Ctrl-C as well: it fails the attempt, and the worker stops at
+        once, hands back what it holds and raises it.
         """
         if self._shift is not None:
             raise AlreadyRunning(self._queue)

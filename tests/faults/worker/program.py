@@ -37,6 +37,11 @@ async def act(what: str, value: str, run: Run) -> None:
     match what:
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "interrupt":
+            raise KeyboardInterrupt
+        case "storm":
+            for _ in range(int(value)):
+                os.kill(os.getpid(), signal.SIGTERM)
         case "block":
             time.sleep(float(value))  # noqa: ASYNC251 - the misdeed under test
         case "first-waits" if run.attempt == 1:
@@ -48,10 +53,11 @@ async def act(what: str, value: str, run: Run) -> None:
 
 
 async def main(url: str, queue: str, options: dict[str, int]) -> None:
+    handles_signals = not options.pop("plain_run", 0)
     async with EchoMQ(url) as app:
         worker = Worker(app, queue, handle, options=WorkerOptions(**options))  # type: ignore[arg-type]  # whole numbers
         asyncio.get_running_loop().call_soon(say, "ready")
-        report = await run_until_signal(worker)
+        report = await (run_until_signal(worker) if handles_signals else worker.run())
         say("report " + json.dumps({name: list(map(str, ids)) for name, ids in dataclasses.asdict(report).items()}))
         say("counts " + json.dumps(dataclasses.asdict(worker.counts)))
 

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from echomq import EchoMQ
-from echomq.errors import Closed
-from echomq.records import StoredJob
+from echomq.errors import AlreadyRunning, Closed
+from echomq.records import Failed, StoredJob
 from echomq.states import JobState
 from echomq.worker import Run, StopReport, Worker, WorkerOptions
 from tests.faults.worker.scene import PATIENCE_S, counted, quick, serving, worker_process
 from tests.servers import RealServer
 
-OPTIONS = {"lease_ms": 2_000, "reap_every_ms": 100, "promote_every_ms": 50, "beat_ms": 50}
+# Nothing here is about leases that lapse or handlers that do not end, so a slow machine has all the time it needs.
+OPTIONS = {"lease_ms": 300_000, "cancel_ms": 120_000, "reap_every_ms": 100, "promote_every_ms": 50, "beat_ms": 50}
 
 
 async def forever(run: Run) -> None:
@@ -32,13 +33,15 @@ async def test_nothing_but_running_jobs_is_held_at_sigterm_and_all_jobs_end_afte
     async with worker_process(server.url, queue, **OPTIONS, grace_ms=200) as stopped:
         for job in running:
             await stopped.said(f"start {job} 1")
-        delayed = {(await jobs.enqueue_in(b"ok", delay_ms=500)).job for _ in range(20)}
+        delayed = {(await jobs.enqueue_in(b"ok", delay_ms=3_600_000)).job for _ in range(20)}
         stopped.signal(signal.SIGTERM)
         report = await stopped.report()
         assert await stopped.exit_code() == 0
     assert set(report.pop("handed_back")) == {str(job) for job in running}
     assert not any(report.values())
     await counted(jobs, active=0, pending=2, schedule=20)
+    for job in delayed:
+        await jobs.reschedule(job, delay_ms=100)
     async with worker_process(server.url, queue, **OPTIONS) as restarted:
         await counted(jobs, completed=22, pending=0, active=0, schedule=0, dead=0)
         for job in running | delayed:  # the two have one attempt only, and it was not spent by the hand-back
@@ -50,10 +53,10 @@ async def test_a_storm_of_signals_while_tiny_jobs_flow_loses_and_strands_nothing
 ) -> None:
     jobs = app.jobs(queue)
     total = 30_000
-    await jobs.enqueue_many([b"ok"] * 3 + [b"quiet"] * (total - 3))
+    await jobs.enqueue_many([b"quiet"] * 5_000 + [b"storm 200"] + [b"quiet"] * (total - 5_001))
     async with worker_process(server.url, queue, **OPTIONS, concurrency=100) as worker:
-        await worker.said("end", times=3)
-        worker.signal(signal.SIGTERM, times=200)
+        await worker.said("start")  # it sends itself the signals, at a moment when there is more to do
+        worker.signal(signal.SIGTERM, times=200)  # and these come at any moment of its end
         report = await worker.report()
         counts = json.loads((await worker.said("counts "))[len("counts ") :])
         assert await worker.exit_code() == 0
@@ -64,6 +67,50 @@ async def test_a_storm_of_signals_while_tiny_jobs_flow_loses_and_strands_nothing
     assert left["completed"] + left["pending"] == total
     assert left["pending"] > 0
     assert counts["claimed"] == counts["completed"] + counts["released"]
+
+
+async def test_a_keyboard_interrupt_of_a_handler_fails_its_attempt_and_ctrl_c_stops_the_worker(
+    server: RealServer, app: EchoMQ, queue: str
+) -> None:
+    jobs = app.jobs(queue)
+    poison = (await jobs.enqueue(b"interrupt")).job
+    healthy = (await jobs.enqueue(b"ok")).job
+    async with worker_process(server.url, queue, **OPTIONS, max_attempts=1) as worker:
+        await worker.said(f"end {healthy}")
+        await counted(jobs, dead=1, completed=1)
+        running = (await jobs.enqueue(b"first-waits")).job
+        await worker.said(f"start {running}")
+        worker.signal(signal.SIGINT)  # the first waits for the grace, the second does not
+        worker.signal(signal.SIGINT)
+        assert (await worker.report())["handed_back"] == [str(running)]
+        assert await worker.exit_code() == 0
+    failure = await jobs.get_result(poison)
+    assert isinstance(failure, Failed)
+    assert failure.error.startswith("KeyboardInterrupt")
+
+
+async def test_ctrl_c_ends_a_process_that_handles_no_signals_and_its_job_is_handed_back(
+    server: RealServer, app: EchoMQ, queue: str
+) -> None:
+    jobs = app.jobs(queue)
+    job = (await jobs.enqueue(b"first-waits")).job
+    async with worker_process(server.url, queue, **OPTIONS, plain_run=1) as worker:
+        await worker.said(f"start {job}")
+        worker.signal(signal.SIGINT)
+        assert await worker.exit_code() == -signal.SIGINT
+    stored = await jobs.get_job(job)
+    assert isinstance(stored, StoredJob)
+    assert (stored.state, stored.attempts, stored.unspent) == (JobState.PENDING, 1, 1)
+
+
+async def test_a_job_that_interrupts_a_process_that_handles_no_signals_has_spent_its_attempt(
+    server: RealServer, app: EchoMQ, queue: str
+) -> None:
+    jobs = app.jobs(queue)
+    job = (await jobs.enqueue(b"interrupt")).job
+    async with worker_process(server.url, queue, **OPTIONS, plain_run=1, max_attempts=1) as worker:
+        assert await worker.exit_code() == -signal.SIGINT
+    assert await jobs.get_state(job) is JobState.DEAD
 
 
 async def test_running_jobs_finish_within_the_grace_and_no_more_are_claimed(app: EchoMQ, queue: str) -> None:
@@ -237,7 +284,7 @@ async def test_a_worker_runs_once_at_a_time_and_again_afterwards(app: EchoMQ, qu
     worker = Worker(app, queue, handler, options=quick(**OPTIONS))
     for turn in (1, 2):
         async with serving(worker):
-            with pytest.raises(RuntimeError, match="runs already"):
+            with pytest.raises(AlreadyRunning, match="runs already"):
                 await worker.run()
             await jobs.enqueue(b"")
             await counted(jobs, completed=turn)
@@ -249,7 +296,9 @@ async def test_two_hundred_starts_and_stops_leave_no_task_thread_or_socket(app: 
         await asyncio.sleep(0)
 
     jobs = app.jobs(queue)
-    worker = Worker(app, queue, handler, options=WorkerOptions(beat_ms=5, reap_every_ms=5, promote_every_ms=5))
+    worker = Worker(
+        app, queue, handler, options=WorkerOptions(beat_ms=5, reap_every_ms=5, promote_every_ms=5, lease_ms=300_000)
+    )
     await asyncio.gather(worker.run(), _stop_soon(worker, 0))
     tasks, threads, files = asyncio.all_tasks(), threading.active_count(), _open_files()
     for turn in range(200):

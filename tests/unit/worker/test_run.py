@@ -28,14 +28,15 @@ class CallableObject:
 class Bench:
     """A runner, and the endings it told."""
 
-    def __init__(self, handler: Handler, *, threads: int = 2, ctrl_c_raises: bool = True) -> None:
+    def __init__(self, handler: Handler, *, threads: int = 2, ctrl_c_raises: bool = False) -> None:
         self.endings: list[tuple[Hold, Outcome]] = []
+        self.interrupts: list[KeyboardInterrupt] = []
         self.runner = Runner(
             handler,
             desk(),
             threads=threads,
             on_end=lambda h, o: self.endings.append((h, o)),
-            ctrl_c_raises=ctrl_c_raises,
+            on_interrupt=self.interrupts.append if ctrl_c_raises else None,
         )
 
     async def outcome(self) -> Outcome:
@@ -101,26 +102,22 @@ async def test_whatever_is_raised_is_a_failure_of_the_job(kind: int, error: Base
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["loop", "thread"])
 async def test_a_keyboard_interrupt_of_the_handlers_own_is_a_failure(kind: int) -> None:
-    outcome = await Bench(both(raising(KeyboardInterrupt()))[kind], ctrl_c_raises=False).outcome()
+    outcome = await Bench(both(raising(KeyboardInterrupt()))[kind]).outcome()
     assert isinstance(outcome, Raised)
     assert outcome.error.startswith("KeyboardInterrupt")
 
 
 async def test_a_keyboard_interrupt_in_a_thread_is_always_the_handlers_own() -> None:
-    assert isinstance(await Bench(raising(KeyboardInterrupt())).outcome(), Raised)
+    bench = Bench(raising(KeyboardInterrupt()), ctrl_c_raises=True)
+    assert isinstance(await bench.outcome(), Raised)
+    assert not bench.interrupts
 
 
-def test_a_keyboard_interrupt_that_may_be_the_users_fails_the_attempt_and_ends_the_loop() -> None:
-    benches: list[Bench] = []
-
-    async def main() -> None:
-        benches.append(Bench(both(raising(KeyboardInterrupt()))[0]))
-        await benches[0].outcome()
-
-    with pytest.raises(KeyboardInterrupt):
-        asyncio.run(main())
-    ((_, outcome),) = benches[0].endings
-    assert isinstance(outcome, Raised)
+async def test_a_keyboard_interrupt_that_may_be_the_users_fails_the_attempt_and_is_told() -> None:
+    error = KeyboardInterrupt()
+    bench = Bench(both(raising(error))[0], ctrl_c_raises=True)
+    assert isinstance(await bench.outcome(), Raised)
+    assert bench.interrupts == [error]
 
 
 async def test_a_plain_function_that_returns_a_coroutine_fails_and_leaves_no_warning() -> None:
