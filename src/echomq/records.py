@@ -210,7 +210,7 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The job's row is a key of another type; another program wrote to it. `remove` clears it away."""
+    """Another program damaged the job's row, or a key of its group or flow parent. `remove` clears the job away."""
 
     job: JobId
 
@@ -252,7 +252,7 @@ class NotScheduled:
 class Reaped:
     """What became of jobs whose lease lapsed.
 
-    `recovered` are ready again; `dead` had no attempt left (or a broken row); `ghosts` were ids without a job.
+    `recovered` are ready again; `dead` had no attempt left (or were damaged); `ghosts` were ids without a job.
     `more` says that the limit was reached: call again.
     """
 

@@ -53,7 +53,7 @@ from tests.harness.case import Case
 from tests.harness.jobs import BLUE, GRANDPARENT, J1, J2, J3, J4, PARENT, RED
 from tests.harness.state import HOUR, Seed
 
-__all__ = ["BULK_ROWS", "SAMPLES", "UNJUDGED", "Sample"]
+__all__ = ["BULK_ROWS", "EACH_ON_ITS_OWN", "SAMPLES", "UNJUDGED", "Sample"]
 
 Build = Callable[[Case], tuple[Seed, Call[object]]]
 
@@ -90,6 +90,9 @@ BULK_ROWS: Final = frozenset(
     }
 )
 """Transitions with a documented treatment of broken rows other than WRONGTYPE; each has a test of its own for it."""
+
+EACH_ON_ITS_OWN: Final = frozenset({"complete_many", "promote", "reap", "reprocess_many", "remove", "repair"})
+"""Transitions that a damaged lane, parent or counter does not stop: they pass over the jobs that need it."""
 
 CHILD: Final = {"parent": bytes(PARENT), "group": RED.encode()}
 

@@ -12,7 +12,7 @@ from echomq.model.queue import Model
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call
 from tests.harness.body import hours, in_hours
-from tests.harness.state import HOUR, TIME_FIELDS, Entry, State, Value, is_time_scored
+from tests.harness.state import HOUR, Entry, State, Value, is_instant, is_time_scored
 
 __all__ = ["ModelBody"]
 
@@ -58,7 +58,7 @@ class ModelBody:
                 return frozenset(cast("tuple[bytes, ...]", value))
             case Kind.HASH:
                 pairs = cast("tuple[tuple[bytes, bytes], ...]", value)
-                return {n: b"%d" % self._hours(int(text)) if n in TIME_FIELDS else text for n, text in pairs}
+                return {n: b"%d" % self._hours(int(text)) if is_instant(n, text) else text for n, text in pairs}
             case Kind.ZSET:
                 scores = cast("tuple[tuple[bytes, float], ...]", value)
                 timed = is_time_scored(key)
@@ -86,7 +86,7 @@ class ModelBody:
             return tuple(sorted(value))
         if entry.kind == "hash":
             pairs = cast("dict[bytes, bytes]", value).items()
-            return tuple(sorted((n, b"%d" % self.at_ms(int(t)) if n in TIME_FIELDS else t) for n, t in pairs))
+            return tuple(sorted((n, b"%d" % self.at_ms(int(t)) if is_instant(n, t) else t) for n, t in pairs))
         timed = is_time_scored(key)
         scores = ((s, m) for m, s in cast("dict[bytes, int]", value).items())
         return tuple((member, float(self.at_ms(s) if timed else s)) for s, member in sorted(scores))

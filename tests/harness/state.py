@@ -14,7 +14,7 @@ from typing import Self
 from echomq.ids import JobId
 from echomq.keys import QueueKeys
 
-__all__ = ["HOUR", "TIME_FIELDS", "Entry", "Seed", "State", "Value", "is_time_scored", "job_number"]
+__all__ = ["HOUR", "TIME_FIELDS", "Entry", "Seed", "State", "Value", "is_instant", "is_time_scored", "job_number"]
 
 HOUR = 3_600_000
 """One hour in ms: the unit of every instant and duration of a test."""
@@ -41,6 +41,11 @@ State = dict[bytes, Entry]
 def is_time_scored(key: bytes) -> bool:
     """Whether the scores of this sorted set are instants."""
     return key.endswith((b"}:active", b"}:schedule")) or key == b"{emq}:nodes"
+
+
+def is_instant(field: bytes, text: bytes) -> bool:
+    """Whether this field of a hash holds an instant, and not what another program left there."""
+    return field in TIME_FIELDS and len(text) <= 15 and text.lstrip(b"-").isdigit()
 
 
 def job_number(number: int) -> JobId:

@@ -7,8 +7,8 @@ are passed over inside the step, within a bound: "empty" means that there is not
 from typing import Final
 
 from echomq.model.given import Bodies, Given
-from echomq.model.jobs import Job, NoJob, broken_row, bury, judge
-from echomq.model.keyspace import Keyspace
+from echomq.model.jobs import Job, NoJob, broken_row, bury, judge, set_aside
+from echomq.model.keyspace import Damage, Keyspace
 from echomq.model.zset import ZSet
 from echomq.resp.reply import Reply
 
@@ -39,6 +39,7 @@ def claim(space: Keyspace, given: Given) -> Reply:
             case NoJob.GHOST:
                 ghosts.append(head)
             case Job() as job:
+                job.row.number(b"attempts")
                 served = job
                 break
     for ghost in ghosts:
@@ -57,16 +58,25 @@ def claim_many(space: Keyspace, given: Given) -> Reply:
     pending, active = space.zset(given.keys["pending"]), space.zset(given.keys["active"])
     jobs: list[Job] = []
     passed: list[tuple[bytes, NoJob]] = []
+    damaged: list[tuple[Job, Damage]] = []
     for head in pending.heads(size + SPARE_HEADS):
         if len(jobs) == size:
             break
         found = judge(space, names, head)
-        if isinstance(found, Job):
-            jobs.append(found)
-        else:
+        if not isinstance(found, Job):
             passed.append((head, found))
+            continue
+        try:
+            found.row.number(b"attempts")
+        except Damage as damage:
+            passed.append((head, NoJob.BROKEN))
+            damaged.append((found, damage))
+        else:
+            jobs.append(found)
     broken = [head for head, what in passed if what is NoJob.BROKEN]
     bury(space, names, broken)
+    for job, reason in damaged:
+        set_aside(job, reason)
     for head, _ in passed:
         pending.remove(head)
     served = [_lease(space, pending, active, job, lease_ms) for job in jobs]

@@ -15,7 +15,6 @@ from echomq.model.jobs import Job, NoJob, judge, make_ready
 from echomq.model.keyspace import Keyspace
 from echomq.model.names import Names
 from echomq.model.values import Hash, List, String
-from echomq.model.view import number
 from echomq.model.zset import ZSet
 
 __all__ = ["Elsewhere", "Here", "Parent", "parent_of"]
@@ -102,31 +101,30 @@ Parent: TypeAlias = Elsewhere | Here
 
 
 def parent_of(space: Keyspace, child: Job) -> Parent | None:
-    """Take a child's parent in hand: None when it has none, or one that is no job any more. Raises `WrongKind`."""
+    """Take a child's parent in hand: None when it has none, or one that is no job any more. Raises `Damage`."""
     parent, names = child.row.get(b"parent"), child.names
     if not parent:
         return None
-    outbox = space.list(names.of(b"flow:outbox"))
     queue = child.row.get(b"parent_queue")
     if queue is not None and queue != names.queue:
-        return Elsewhere(outbox, queue, parent)
+        return Elsewhere(space.list(names.of(b"flow:outbox")), queue, parent)
     found = judge(space, names, parent)
-    return None if isinstance(found, NoJob) else _here(space, names, found.in_hand(), outbox)
+    return None if isinstance(found, NoJob) else _here(space, names, found)
 
 
-def _here(space: Keyspace, names: Names, parent: Job, outbox: List) -> Here:
-    dependencies = space.string(names.beside_row(parent.id, b"dependencies"))
-    number(dependencies.get() or b"0")
-    return Here(
-        parent=parent,
-        dependencies=dependencies,
+def _here(space: Keyspace, names: Names, parent: Job) -> Here:
+    here = Here(
         processed=space.hash(names.beside_row(parent.id, b"processed")),
         failed=space.hash(names.beside_row(parent.id, b"failed")),
         unsuccessful=space.hash(names.beside_row(parent.id, b"unsuccessful")),
-        dead=space.zset(names.of(b"dead")),
+        dependencies=space.string(names.beside_row(parent.id, b"dependencies")),
         pending=space.zset(names.of(b"pending")),
-        outbox=outbox,
+        dead=space.zset(names.of(b"dead")),
+        outbox=space.list(names.of(b"flow:outbox")),
+        parent=parent.in_hand(),
     )
+    here.dependencies.number()
+    return here
 
 
 def _failure_entry(queue: bytes, parent: bytes, child: Job, error: bytes) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Self
 
-from echomq.model.keyspace import Keyspace, WrongKind
+from echomq.model.keyspace import Damage, Keyspace, WrongKind
 from echomq.model.lanes import Place, place_of, ready_key
 from echomq.model.names import Names
 from echomq.model.values import Hash
@@ -26,8 +26,10 @@ __all__ = [
     "delete_job",
     "is_broken",
     "judge",
+    "lane_damage",
     "leave_active",
     "make_ready",
+    "set_aside",
     "take",
 ]
 
@@ -59,7 +61,7 @@ class Job:
         return place_of(self.space, self.names, self.group)
 
     def in_hand(self) -> Self:
-        """Return the job once the kinds of all that moving it may write are judged. Raises `WrongKind`."""
+        """Return the job once the kinds of all that moving it may write are judged. Raises `Damage`."""
         place_of(self.space, self.names, self.group)
         return self
 
@@ -89,9 +91,13 @@ class Job:
         return self.row.number(b"attempts") - self.row.number(b"unspent")
 
     def is_spent(self, otherwise: int | None) -> bool:
-        """Whether no attempt is left under the job's own cap, or else under the caller's; without any there is."""
+        """Whether no attempt is left under the job's own cap, or else under the caller's; without any there is.
+
+        Raises `NotANumber`.
+        """
+        spent = self.spent
         cap = self.row.number(b"max_attempts") if b"max_attempts" in self.row else otherwise
-        return cap is not None and self.spent >= cap
+        return cap is not None and spent >= cap
 
     def shown(self, token: bytes) -> bool:
         """Whether this is the current attempt's token (docs/wire.md, rule 4). 0 is no attempt: nobody has claimed."""
@@ -101,11 +107,7 @@ class Job:
 def take(space: Keyspace, names: Names, job: bytes) -> Job | None:
     """Take a job in hand; None when there is none (rule 2). Raises `WrongKind` for a broken row (rule 3)."""
     row = space.hash(names.row(job))
-    if b"attempts" not in row:
-        return None
-    for counted in (b"attempts", b"unspent", b"max_attempts"):
-        row.number(counted)  # judged here: a count that is no number must not fail in the middle of the writes
-    return Job(job, row, names, space)
+    return Job(job, row, names, space) if b"attempts" in row else None
 
 
 def judge(space: Keyspace, names: Names, job: bytes) -> Job | NoJob:
@@ -133,6 +135,24 @@ def bury(space: Keyspace, names: Names, broken: Iterable[bytes]) -> None:
     """Put ids whose row is broken to dead, and write nothing to the row (rule 3)."""
     for job in broken:
         space.zset(names.of(b"dead")).add(job, 0)
+
+
+def lane_damage(space: Keyspace, names: Names, job: Job) -> Damage | None:
+    """Return what keeps a job's lane from being written, None for a sound lane and for an ungrouped job."""
+    if job.group is not None:
+        try:
+            place_of(space, names, job.group)
+        except Damage as damage:
+            return damage
+    return None
+
+
+def set_aside(job: Job, damage: Damage) -> None:
+    """Put a job that cannot be served to dead with the reason (rule 3). Nothing is counted, and no parent is told."""
+    job.space.zset(job.names.of(b"dead")).add(job.id, 0)
+    job.row.set(b"last_error", damage.text)
+    job.row.set(b"state", b"dead")
+    job.row.set(b"died_at", job.space.now_ms)
 
 
 def leave_active(active: ZSet, job: Job) -> None:

@@ -6,11 +6,11 @@ from typing import Final, assert_never
 
 from echomq.model.dump import Dump, Dumped, Kind, Value
 from echomq.model.score_table import ScoreTable
-from echomq.model.store import KINDS, Data, Held, Store, WrongKind
+from echomq.model.store import KINDS, Damage, Data, Held, Store, WrongKind
 from echomq.model.values import Hash, List, MemberSet, String
 from echomq.model.zset import ZSet
 
-__all__ = ["START_MS", "Keyspace", "WrongKind"]
+__all__ = ["START_MS", "Damage", "Keyspace", "WrongKind"]
 
 START_MS: Final = 1_767_225_600_000
 """The instant at which a new keyspace stands unless told: 2026-01-01T00:00:00Z, in Unix ms."""

@@ -10,16 +10,17 @@ Two things happen to a job's place, and each kind of place knows what they mean 
 - a lease of one of its jobs ends (`lease_ended`), which for a group frees a seat below the limit.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from echomq.model.keyspace import Keyspace
+from echomq.model.keyspace import Damage, Keyspace
 from echomq.model.names import Names
 from echomq.model.values import Hash, List, MemberSet
-from echomq.model.view import number
+from echomq.model.view import counted
 from echomq.model.zset import ZSet
 
-__all__ = ["FlatPlace", "LanePlace", "Place", "Rota", "place_of", "ready_key"]
+__all__ = ["FlatPlace", "LanePlace", "Place", "Rota", "end_lease_of", "place_of", "ready_key", "take_out_of"]
 
 WAKES_MAX: Final = 64
 """The most wake tokens that are kept (protocol 0, rule R, step 5)."""
@@ -73,10 +74,10 @@ class Rota:
     def of(cls, space: Keyspace, names: Names) -> "Rota":
         """Take the rota of a queue in hand. Raises `WrongKind`."""
         return cls(
-            ring=space.list(names.of(b"ring")),
-            parked=space.set(names.of(b"paused")),
-            limits=space.hash(names.of(b"glimit")),
             in_flight=space.hash(names.of(b"gactive")),
+            limits=space.hash(names.of(b"glimit")),
+            parked=space.set(names.of(b"paused")),
+            ring=space.list(names.of(b"ring")),
             wake=space.list(names.of(b"wake")),
         )
 
@@ -92,16 +93,13 @@ class Rota:
         self.wake.keep_first(WAKES_MAX)
 
     def at_limit(self, group: bytes, in_flight: int) -> bool:
-        """Whether so many running jobs are all that the group's limit allows."""
-        limit = self.limits.get(group)
-        return limit is not None and in_flight >= number(limit)
+        """Whether so many running jobs are all that the group's limit allows. One that is no number limits nothing."""
+        limit = counted(self.limits.get(group) or b"")
+        return limit is not None and in_flight >= limit
 
     def one_less(self, group: bytes) -> int:
         """Count one job of the group out of flight and return how many are left (`gactive`, removed at 0 and below)."""
-        left = self.in_flight.add(group, -1)
-        if left <= 0:
-            self.in_flight.remove(group)
-        return left
+        return _one_less(self.in_flight, group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +132,37 @@ def ready_key(names: Names, group: bytes | None) -> bytes:
 
 
 def place_of(space: Keyspace, names: Names, group: bytes | None) -> Place:
-    """Return where a job of this group, or of none, waits when it is ready. Raises `WrongKind`."""
-    ready = space.zset(ready_key(names, group))
+    """Return where a job of this group, or of none, waits when it is ready. Raises `Damage` for what cannot be kept."""
     if group is None:
-        return FlatPlace(ready)
+        return FlatPlace(space.zset(ready_key(names, group)))
     rota = Rota.of(space, names)
     rota.in_flight.number(group)  # judged here: a count that is no number must not fail in the middle of the writes
-    rota.at_limit(group, 0)
-    return LanePlace(group, ready, rota)
+    return LanePlace(group, space.zset(names.lane(group)), rota)
+
+
+def end_lease_of(space: Keyspace, names: Names, group: bytes | None) -> None:
+    """Account for a job that is no longer in flight, as far as its place is sound: else only the count is lowered."""
+    try:
+        place = place_of(space, names, group)
+    except Damage:
+        with suppress(Damage):
+            in_flight = space.hash(names.of(b"gactive"))
+            in_flight.number(group or b"")
+            _one_less(in_flight, group or b"")
+    else:
+        place.lease_ended()
+
+
+def take_out_of(space: Keyspace, names: Names, group: bytes | None, job: bytes) -> None:
+    """Take a job out of its place unserved, as far as that is sound."""
+    with suppress(Damage):
+        ready = space.zset(ready_key(names, group))
+        if ready.remove(job) and group is not None and not len(ready):
+            space.list(names.of(b"ring")).remove_all(group)
+
+
+def _one_less(in_flight: Hash, group: bytes) -> int:
+    left = in_flight.add(group, -1)
+    if left <= 0:
+        in_flight.remove(group)
+    return left

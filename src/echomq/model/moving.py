@@ -6,10 +6,23 @@ from typing import Final
 from echomq.ids import JobId
 from echomq.model.admission import due_at
 from echomq.model.given import Bodies, Given
-from echomq.model.jobs import Job, NoJob, bury, delete_job, is_broken, judge, leave_active, make_ready, take
-from echomq.model.keyspace import Keyspace
+from echomq.model.jobs import (
+    Job,
+    NoJob,
+    bury,
+    delete_job,
+    is_broken,
+    judge,
+    lane_damage,
+    make_ready,
+    set_aside,
+    take,
+)
+from echomq.model.keyspace import Damage, Keyspace
+from echomq.model.lanes import end_lease_of, take_out_of
 from echomq.model.names import Names
 from echomq.model.settling import Death
+from echomq.model.view import counted
 from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
@@ -23,15 +36,25 @@ SLICE: Final = 100
 
 
 def promote(space: Keyspace, given: Given) -> Reply:
-    """Make due jobs ready: how many ids left `schedule`, ghosts (dropped: W4) and broken ones (to dead) included."""
+    """Make due jobs ready: how many ids left `schedule`, ghosts (dropped: W4) and broken ones (to dead) included.
+
+    A job whose lane is damaged goes to dead with the reason (rule 3).
+    """
     names, waiting = given.names, space.zset(given.keys["schedule"])
     due = waiting.up_to(space.now_ms, given.limit("limit", default=SLICE))
-    found = _in_hand(space, names, due)
+    found = [judge(space, names, job_id) for job_id in due]
+    if any(isinstance(what, Job) and what.group is None for what in found):
+        space.zset(names.of(b"pending"))
+    damage = {what.id: lane_damage(space, names, what) for what in found if isinstance(what, Job)}
     bury(space, names, _all_that_are(NoJob.BROKEN, due, found))
     for job_id, what in zip(due, found, strict=True):
         waiting.remove(job_id)
         if isinstance(what, Job):
-            make_ready(what)
+            trouble = damage[job_id]
+            if trouble is None:
+                make_ready(what)
+            else:
+                set_aside(what, trouble)
     return len(due)
 
 
@@ -43,6 +66,7 @@ def promote_now(space: Keyspace, given: Given) -> Reply:
     waiting = space.zset(given.keys["schedule"])
     if job.id not in waiting:
         return [b"not_scheduled"]
+    job.in_hand()
     make_ready(job)
     waiting.remove(job.id)
     return [b"promoted"]
@@ -66,39 +90,51 @@ def reschedule(space: Keyspace, given: Given) -> Reply:
 def reap(space: Keyspace, given: Given) -> Reply:
     """Take back lapsed leases: how many left `active`; told `ids`, [reaped, n, [recovered], [dead], [ghosts]].
 
-    A job that has lost its worker as often as its cap allows goes to dead with the reason (W20).
+    A job that has lost its worker as often as its cap allows goes to dead with the reason (W20). So does one that is
+    damaged itself, or whose lane or parent is (rule 3).
     """
     names, active = given.names, space.zset(given.keys["active"])
     otherwise = given.number("max_attempts") if given.args["max_attempts"] else None
     lapsed = active.up_to(space.now_ms, given.limit("limit", default=SLICE))
-    found = _in_hand(space, names, lapsed)
-    deaths = {what.id: Death.of(space, what) for what in found if isinstance(what, Job) and what.is_spent(otherwise)}
+    found = [judge(space, names, job_id) for job_id in lapsed]
+    fates = {what.id: _fate(space, names, what, otherwise) for what in found if isinstance(what, Job)}
+    space.zset(names.of(b"dead"))
+    if any(isinstance(what, Job) and what.group is None and fates[what.id] is None for what in found):
+        space.zset(names.of(b"pending"))
     broken, ghosts = (_all_that_are(what, lapsed, found) for what in (NoJob.BROKEN, NoJob.GHOST))
     bury(space, names, broken)
     for job_id, what in zip(lapsed, found, strict=True):
         if isinstance(what, Job):
-            _end_lease(active, what, deaths.get(job_id))
+            _end_lease(active, what, fates[job_id])
         else:
             active.remove(job_id)
     if not given.args["naming"]:
         return len(lapsed)
-    died = [job_id for job_id in lapsed if job_id in deaths or job_id in broken]
+    died = [job_id for job_id in lapsed if fates.get(job_id) is not None or job_id in broken]
     recovered = [job_id for job_id in lapsed if job_id not in ghosts and job_id not in died]
     return [b"reaped", len(lapsed), recovered, died, ghosts]
 
 
-def _end_lease(active: ZSet, job: Job, death: Death | None) -> None:
-    leave_active(active, job)
-    if death is None:
-        make_ready(job)
-    else:
-        death.come(b"lease lapsed on attempt %b, and no attempt is left" % job.token)
+def _fate(space: Keyspace, names: Names, job: Job, otherwise: int | None) -> Death | Damage | None:
+    """Return what keeps a job from being made ready once more."""
+    try:
+        spent = job.is_spent(otherwise)
+        damage = lane_damage(space, names, job)
+        return damage or (Death.of(space, job) if spent else None)
+    except Damage as damage:
+        return damage
 
 
-def _in_hand(space: Keyspace, names: Names, job_ids: Sequence[bytes]) -> list[Job | NoJob]:
-    """Take all jobs of a slice in hand, before the first of them is moved."""
-    found = (judge(space, names, job_id) for job_id in job_ids)
-    return [what.in_hand() if isinstance(what, Job) else what for what in found]
+def _end_lease(active: ZSet, job: Job, fate: Death | Damage | None) -> None:
+    active.remove(job.id)
+    end_lease_of(job.space, job.names, job.group)
+    match fate:
+        case None:
+            make_ready(job)
+        case Death():
+            fate.come(b"lease lapsed on attempt %b, and no attempt is left" % job.token)
+        case Damage():
+            set_aside(job, fate)
 
 
 def _all_that_are(what: NoJob, job_ids: Sequence[bytes], found: Sequence[Job | NoJob]) -> list[bytes]:
@@ -112,7 +148,8 @@ def remove(space: Keyspace, given: Given) -> Reply:
     """Delete a job from wherever it is: 1, -1 when it is gone, or EMQLOCK while another speaker's worker holds it.
 
     A lane loses it too, and a lease that it had no longer counts for its group (W7). A result that was kept, and
-    a skeleton, stand for the job: what is left of it goes. An id without any of them is dropped from the sets.
+    a skeleton, stand for the job: what is left of it goes. An id without any of them is dropped from the sets. Of a
+    group whose bookkeeping is damaged what is sound is kept up to date.
     """
     job_id, names = given.args["id"], given.names
     sets = {name: space.zset(given.keys[name]) for name in ("pending", "active", "schedule", "dead")}
@@ -123,10 +160,12 @@ def remove(space: Keyspace, given: Given) -> Reply:
         return -1
     if _is_locked(space, names, job_id, sets["active"]):
         return ErrorReply("EMQLOCK the job is held by a worker")
+    leased = sets["active"].remove(job_id)
     if not is_broken(space, names, job_id):
-        job = Job(job_id, space.hash(names.row(job_id)), names, space)
-        job.place.take_out(job_id)
-        leave_active(sets["active"], job)
+        group = space.hash(names.row(job_id)).get(b"group")
+        take_out_of(space, names, group, job_id)
+        if leased:
+            end_lease_of(space, names, group)
     for zset in sets.values():
         zset.remove(job_id)
     if parked is not None and parked.get() == job_id:
@@ -167,21 +206,27 @@ def reprocess(space: Keyspace, given: Given) -> Reply:
     dead = space.zset(given.keys["dead"])
     if job.id not in dead:
         return ErrorReply("EMQSTATE the job is not dead")
+    job.row.number(b"attempts")
     _revive(dead, job.in_hand(), fresh=given.args["fresh"] == b"1")
     return 1
 
 
 def reprocess_many(space: Keyspace, given: Given) -> Reply:
-    """Make a slice of the dead jobs ready again: [reprocessed, count, next]. Broken ones stay where they are."""
+    """Make a slice of the dead jobs ready again: [reprocessed, count, next]. Broken and damaged ones stay."""
     names, dead, limit = given.names, space.zset(given.keys["dead"]), given.limit("limit", default=SLICE)
     walked = dead.after(given.args["after"], limit)
-    found = _in_hand(space, names, walked)
-    for job_id, what in zip(walked, found, strict=True):
-        if isinstance(what, Job):
-            _revive(dead, what, fresh=given.args["fresh"] == b"1")
-        elif what is NoJob.GHOST:
-            dead.remove(job_id)
-    return [b"reprocessed", sum(isinstance(what, Job) for what in found), _next(walked, limit)]
+    space.zset(names.of(b"pending"))
+    found = [judge(space, names, job_id) for job_id in walked]
+    sound = [what for what in found if isinstance(what, Job) and _is_sound(space, names, what)]
+    for job_id in _all_that_are(NoJob.GHOST, walked, found):
+        dead.remove(job_id)
+    for job in sound:
+        _revive(dead, job, fresh=given.args["fresh"] == b"1")
+    return [b"reprocessed", len(sound), _next(walked, limit)]
+
+
+def _is_sound(space: Keyspace, names: Names, job: Job) -> bool:
+    return counted(job.token) is not None and lane_damage(space, names, job) is None
 
 
 def purge(space: Keyspace, given: Given) -> Reply:
@@ -203,7 +248,8 @@ def purge(space: Keyspace, given: Given) -> Reply:
 
 def _died_by(space: Keyspace, names: Names, job_id: bytes, by: int) -> bool:
     """Whether a job that was minted by then has died by then too. Without `died_at` its minting is what counts."""
-    return is_broken(space, names, job_id) or space.hash(names.row(job_id)).number(b"died_at", by) <= by
+    job = judge(space, names, job_id)
+    return not isinstance(job, Job) or job.row.count(b"died_at", by) <= by
 
 
 def _revive(dead: ZSet, job: Job, *, fresh: bool) -> None:

@@ -12,8 +12,7 @@ from typing import Final, TypeVar
 
 from echomq.model import admission, claims, data, moving, node_numbers, queues, reading, settling
 from echomq.model.given import Bodies, Given
-from echomq.model.keyspace import Keyspace, WrongKind
-from echomq.model.view import NotANumber
+from echomq.model.keyspace import Damage, Keyspace
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.call import Call
 
@@ -32,9 +31,6 @@ BODIES: Final[Bodies] = {
     **node_numbers.BODIES,
 }
 """Every transition that the model knows, by name."""
-
-_WRONG_KIND: Final = "WRONGTYPE Operation against a key holding the wrong kind of value"
-_NOT_A_NUMBER: Final = "ERR value is not an integer or out of range"
 
 
 class Model:
@@ -66,7 +62,5 @@ class Model:
         given = Given.of(call.transition, tuple(call.keys), tuple(call.args))
         try:
             return body(self.keyspace, given)
-        except WrongKind as wrong:
-            return ErrorReply(f"{_WRONG_KIND}: {wrong.key.decode('utf-8', 'replace')}")
-        except NotANumber:
-            return ErrorReply(_NOT_A_NUMBER)
+        except Damage as damage:
+            return ErrorReply(damage.text.decode("utf-8", "replace"))

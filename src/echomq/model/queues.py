@@ -3,7 +3,7 @@
 from typing import Final
 
 from echomq.model.given import Bodies, Given
-from echomq.model.jobs import Job, delete_job, judge, make_ready
+from echomq.model.jobs import Job, delete_job, judge, lane_damage, make_ready
 from echomq.model.keyspace import Keyspace
 from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
@@ -67,7 +67,10 @@ def repair(space: Keyspace, given: Given) -> Reply:
     lost = [
         job if job.state == b"dead" else job.in_hand()
         for job in judged
-        if isinstance(job, Job) and job.state != b"awaiting_children" and not _has_place(job, sets)
+        if isinstance(job, Job)
+        and job.state != b"awaiting_children"
+        and lane_damage(space, names, job) is None
+        and not _has_place(job, sets)
     ]
     dead = sets[-1]
     for job in lost:

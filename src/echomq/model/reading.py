@@ -28,7 +28,7 @@ def counts(space: Keyspace, given: Given) -> Reply:
     """Return the sizes of the sets asked for, then the counts of the metrics asked for, in order."""
     names = given.names
     sizes = [len(space.zset(key)) for key in given.more_keys]
-    return sizes + [space.hash(names.of(b"metrics:" + name)).number(b"count") for (name,) in given.more_args]
+    return sizes + [space.hash(names.of(b"metrics:" + name)).count(b"count") for (name,) in given.more_args]
 
 
 def get_job(space: Keyspace, given: Given) -> Reply:
@@ -53,7 +53,7 @@ def get_state(space: Keyspace, given: Given) -> Reply:
 
 def metrics(space: Keyspace, given: Given) -> Reply:
     """Return how often something happened and the length of the reserved series: [count, length]."""
-    return [space.hash(given.keys["metrics"]).number(b"count"), len(space.list(given.keys["data"]))]
+    return [space.hash(given.keys["metrics"]).count(b"count"), len(space.list(given.keys["data"]))]
 
 
 def get_result(space: Keyspace, given: Given) -> Reply:

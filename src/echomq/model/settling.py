@@ -4,16 +4,25 @@ All of them are fenced: the token must be the current one, and the job must stil
 4: W5, W9, W10). A late ending after a lapse counts as long as nobody has claimed the job again.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from echomq.model.admission import due_at, is_job_id
 from echomq.model.flows import Parent, parent_of
 from echomq.model.given import Bodies, Given
-from echomq.model.jobs import STALE, Job, NoJob, delete_job, is_broken, judge, leave_active, make_ready, take
-from echomq.model.keyspace import Keyspace
+from echomq.model.jobs import (
+    STALE,
+    Job,
+    NoJob,
+    delete_job,
+    judge,
+    leave_active,
+    make_ready,
+    take,
+)
+from echomq.model.keyspace import Damage, Keyspace
 from echomq.model.names import Names
-from echomq.model.values import Hash
 from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
@@ -21,8 +30,8 @@ __all__ = ["BODIES", "Death", "may_settle"]
 
 
 def may_settle(active: ZSet, job: Job, token: bytes) -> bool:
-    """Rule 4: the token is right, and the job is leased or back in its ready set since."""
-    return job.shown(token) and (job.id in active or job.is_ready)
+    """Rule 4: the token is right, and the job is leased or back in its ready set since. Raises `Damage`."""
+    return job.shown(token) and (job.in_hand().id in active or job.is_ready)
 
 
 # --- complete -------------------------------------------------------------------------------------------------------
@@ -36,18 +45,26 @@ def complete(space: Keyspace, given: Given) -> Reply:
     active = space.zset(given.keys["active"])
     if not may_settle(active, job, given.args["token"]):
         return ErrorReply(STALE)
-    _retire(_Retirement.of(space, active, job), given.number("result_ttl_ms"), given.args["result"])
+    the = _Retirement.of(space, active, job)
+    _judge_count(space, job.names, b"completed")
+    _retire(the, given.number("result_ttl_ms"), given.args["result"])
     return 1
 
 
 def complete_many(space: Keyspace, given: Given) -> Reply:
     """Retire jobs, each on its own: for each in order `completed`, `gone`, `stale` or `broken`."""
     names, active = given.names, space.zset(given.keys["active"])
-    in_hand: dict[bytes, _Retirement] = {}
+    space.zset(names.of(b"pending"))
+    in_hand: dict[bytes, _Retirement | Damage] = {}
     for job, token, _ttl, _result in given.more_args:
         found = judge(space, names, job)
-        if isinstance(found, Job) and job not in in_hand and may_settle(active, found, token):
-            in_hand[job] = _Retirement.of(space, active, found)
+        if isinstance(found, Job) and job not in in_hand and found.shown(token):
+            try:
+                found.in_hand()
+                if may_settle(active, found, token):
+                    in_hand[job] = _Retirement.of(space, active, found)
+            except Damage as damage:
+                in_hand[job] = damage
     return [
         _complete_one(space, names, in_hand.get(job), job, token, int(ttl or b"0"), result)
         for job, token, ttl, result in given.more_args
@@ -55,12 +72,21 @@ def complete_many(space: Keyspace, given: Given) -> Reply:
 
 
 def _complete_one(
-    space: Keyspace, names: Names, in_hand: "_Retirement | None", job: bytes, token: bytes, ttl_ms: int, result: bytes
+    space: Keyspace,
+    names: Names,
+    in_hand: "_Retirement | Damage | None",
+    job: bytes,
+    token: bytes,
+    ttl_ms: int,
+    result: bytes,
 ) -> bytes:
-    if is_broken(space, names, job):
+    found = judge(space, names, job)
+    if isinstance(found, NoJob):
+        return b"broken" if found is NoJob.BROKEN else b"gone"
+    if not found.shown(token):
+        return b"stale"
+    if isinstance(in_hand, Damage):
         return b"broken"
-    if b"attempts" not in space.hash(names.row(job)):
-        return b"gone"
     if in_hand is None or not may_settle(in_hand.active, in_hand.job, token):
         return b"stale"
     _retire(in_hand, ttl_ms, result)
@@ -75,13 +101,10 @@ class _Retirement:
     active: ZSet
     job: Job
     parent: Parent | None
-    completed: Hash
 
     @classmethod
     def of(cls, space: Keyspace, active: ZSet, job: Job) -> "_Retirement":
-        completed = space.hash(job.names.of(b"metrics:completed"))
-        completed.number(b"count")
-        return cls(space, active, job.in_hand(), parent_of(space, job), completed)
+        return cls(space, active, job.in_hand(), parent_of(space, job))
 
 
 def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
@@ -92,7 +115,7 @@ def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
     if the.parent is not None:
         the.parent.completed(job, result or job.id)
     delete_job(the.space, job.names, job.id)
-    the.completed.add(b"count", 1)
+    _count(the.space, job.names, b"completed")
     if result_ttl_ms > 0:
         # A result of an earlier run, or a foreign value, is replaced: it must not keep the job from ending.
         key = job.names.beside_row(job.id, b"result")
@@ -116,6 +139,7 @@ def retry(space: Keyspace, given: Given) -> Reply:
     if not may_settle(active, job, given.args["token"]):
         return ErrorReply(STALE)
     if most == 0 or job.is_spent(most):
+        _judge_count(space, job.names, b"failed")
         death = Death.of(space, job)
         leave_active(active, job)
         death.come(error)
@@ -132,29 +156,36 @@ def retry(space: Keyspace, given: Given) -> Reply:
 class Death:
     """All that the death of one job writes, in hand: the end of a job without attempts left, by retry or by reap."""
 
-    now_ms: int
+    space: Keyspace
     job: Job
     parent: Parent | None
     dead: ZSet
-    failed: Hash
 
     @classmethod
     def of(cls, space: Keyspace, job: Job) -> "Death":
-        """Take it in hand. Raises `WrongKind`."""
-        failed = space.hash(job.names.of(b"metrics:failed"))
-        failed.number(b"count")
-        return cls(space.now_ms, job, parent_of(space, job), space.zset(job.names.of(b"dead")), failed)
+        """Take it in hand. Raises `Damage`."""
+        return cls(space, job, parent_of(space, job), space.zset(job.names.of(b"dead")))
 
     def come(self, error: bytes) -> None:
         """Put the job, which is out of flight, to dead with its error; count it; tell its parent (rule 9: W14)."""
         row = self.job.row
         row.set(b"last_error", error)
         row.set(b"state", b"dead")
-        row.set(b"died_at", self.now_ms)
+        row.set(b"died_at", self.space.now_ms)
         self.dead.add(self.job.id, 0)
-        self.failed.add(b"count", 1)
+        _count(self.space, self.job.names, b"failed")
         if self.parent is not None:
-            self.parent.died(self.job, error, now_ms=self.now_ms)
+            self.parent.died(self.job, error, now_ms=self.space.now_ms)
+
+
+def _judge_count(space: Keyspace, names: Names, metric: bytes) -> None:
+    """Judge a metric before it is raised. For single jobs; a batch goes on uncounted. Raises `Damage`."""
+    space.hash(names.of(b"metrics:" + metric)).number(b"count")
+
+
+def _count(space: Keyspace, names: Names, metric: bytes) -> None:
+    with suppress(Damage):
+        space.hash(names.of(b"metrics:" + metric)).add(b"count", 1)
 
 
 # --- release, delay -------------------------------------------------------------------------------------------------
@@ -166,7 +197,10 @@ def release(space: Keyspace, given: Given) -> Reply:
     if job is None:
         return [b"gone"]
     active = space.zset(given.keys["active"])
-    if not job.shown(given.args["token"]) or job.id not in active:
+    if not job.shown(given.args["token"]):
+        return [b"stale"]
+    job.row.number(b"unspent")
+    if job.in_hand().id not in active:
         return [b"stale"]
     leave_active(active, job)
     job.row.add(b"unspent", 1)
@@ -186,6 +220,8 @@ def delay(space: Keyspace, given: Given) -> Reply:
     if not may_settle(active, job, given.args["token"]):
         return ErrorReply(STALE)
     waiting = space.zset(given.keys["schedule"])
+    if given.args["unspent"] == b"1":
+        job.row.number(b"unspent")
     leave_active(active, job)
     if given.args["unspent"] == b"1":
         job.row.add(b"unspent", 1)

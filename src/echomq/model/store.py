@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from echomq.model.dump import Kind
 from echomq.model.score_table import ScoreTable
 
-__all__ = ["KINDS", "Data", "Held", "Store", "WrongKind"]
+__all__ = ["KINDS", "Damage", "Data", "Held", "Store", "WrongKind"]
 
 Data = ScoreTable | dict[bytes, bytes] | list[bytes] | set[bytes] | bytearray
 KINDS: Final[dict[type, Kind]] = {
@@ -23,12 +23,19 @@ KINDS: Final[dict[type, Kind]] = {
 T = TypeVar("T", bound=Data)
 
 
-class WrongKind(Exception):
+class Damage(Exception):
+    """What another program left behind makes a step impossible. `text` is the error that a server answers."""
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class WrongKind(Damage):
     """A key holds a value of another kind than the one asked for."""
 
     def __init__(self, key: bytes) -> None:
-        super().__init__(key)
-        self.key = key
+        super().__init__(b"WRONGTYPE the key %b holds a value of another type" % key)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from echomq.model.view import View, number
+from echomq.model.view import View, counted, number
 
 __all__ = ["Hash", "List", "MemberSet", "String"]
 
@@ -17,9 +17,14 @@ class Hash(View):
         return self._fields().get(field)
 
     def number(self, field: bytes, default: int = 0) -> int:
-        """Return a field as a whole number, `default` without it."""
+        """Return a field as a whole number, `default` without it. Raises `NotANumber`."""
         value = self.get(field)
-        return default if value is None else number(value)
+        return default if value is None else number(value, b"the field %b of %b" % (field, self._key))
+
+    def count(self, field: bytes, default: int = 0) -> int:
+        """Return a field as a whole number for reading only, `default` also for what is none."""
+        value = counted(self.get(field) or b"")
+        return default if value is None else value
 
     def set(self, field: bytes, value: bytes | int) -> None:
         """Write a field; numbers as decimal text (HSET). A TTL that the field had is gone."""
@@ -157,9 +162,14 @@ class String(View):
 
     def add(self, by: int) -> int:
         """Count the value up and return what it is then (INCRBY). The key's TTL stays."""
-        value = number(self.get() or b"0") + by
+        value = self.number() + by
         self._store(value)
         return value
+
+    def number(self) -> int:
+        """Return the value as a whole number, 0 without the key. Raises `NotANumber`."""
+        held = self.get()
+        return 0 if held is None else number(held, self._key)
 
     def _store(self, value: bytes | int) -> None:
         text = value if isinstance(value, bytes) else b"%d" % value

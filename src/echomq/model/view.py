@@ -5,21 +5,37 @@ is going to write, before the first write, is "look, then write" (docs/wire.md, 
 nothing; the first write creates it; a collection that becomes empty is deleted, as on a server.
 """
 
-from echomq.model.store import Store
+import re
+from typing import Final
 
-__all__ = ["NotANumber", "View", "number"]
+from echomq.model.store import Damage, Store
+
+__all__ = ["NotANumber", "View", "counted", "number"]
 
 
-class NotANumber(Exception):
+class NotANumber(Damage):
     """A text was to be counted up and is no whole number. A server says the same and changes nothing."""
 
+    def __init__(self, what: bytes) -> None:
+        super().__init__(b"ERR %b is not a whole number" % what)
 
-def number(text: bytes) -> int:
-    """Return the whole number that a decimal text stands for, or raise `NotANumber`."""
-    try:
-        return int(text)
-    except ValueError:
-        raise NotANumber(text) from None
+
+def counted(text: bytes) -> int | None:
+    """Return the whole number that a counter's text stands for, None for what a server could not count up."""
+    return int(text) if len(text) <= _LENGTH_MAX and _DECIMAL.fullmatch(text) else None
+
+
+def number(text: bytes, what: bytes) -> int:
+    """Return the whole number that a counter's text stands for. Raises `NotANumber` saying what it is the text of."""
+    value = counted(text)
+    if value is None:
+        raise NotANumber(what)
+    return value
+
+
+_DECIMAL: Final = re.compile(rb"0|-?[1-9][0-9]*")
+_LENGTH_MAX: Final = 15
+"""The longest text of a counter: exact as a double, and far from the end of 64 bits (docs/wire.md, rule 1)."""
 
 
 class View:

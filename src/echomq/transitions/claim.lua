@@ -11,6 +11,8 @@
 --@use whole
 --@use now_ms
 --@use broken_row
+--@use counted
+--@use miscounted
 --@use in_chunks
 
 local lease = whole('lease_ms', lease_ms, 1)
@@ -29,10 +31,11 @@ while from < 1000 do
     end
     local attempts = row[1]
     if attempts then
-      if not string.find(attempts, '^%d+$') then
-        return redis.error_reply('ERR the attempts of ' .. id .. ' are not a whole number')
+      local made = counted(attempts)
+      if not made then
+        return redis.error_reply(miscounted(job_key, 'attempts'))
       end
-      local token = attempts + 1
+      local token = made + 1
       redis.call('ZCARD', active_key)
       walked[#walked + 1] = id
       -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.

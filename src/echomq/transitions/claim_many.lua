@@ -15,6 +15,9 @@
 --@use whole
 --@use now_ms
 --@use bounded
+--@use counted
+--@use miscounted
+--@use set_aside
 --@use in_chunks
 
 local lease = whole('lease_ms', lease_ms, 1)
@@ -23,9 +26,9 @@ if redis.call('HEXISTS', meta_key, 'paused') == 1 then
   return { 'paused' }
 end
 
-local call, pcall, find = redis.call, redis.pcall, string.find
+local call, pcall = redis.call, redis.pcall
 local rows = base_key .. 'job:'
-local served, walked, broken = {}, {}, {}
+local served, walked, broken, damaged = {}, {}, {}, {}
 local count = 0
 local heads = call('ZRANGE', pending_key, 0, most + 99)
 for place = 1, #heads do
@@ -33,14 +36,18 @@ for place = 1, #heads do
   local row = pcall('HMGET', rows .. id, 'attempts', 'payload')
   local attempts = row[1]
   walked[place] = id
-  if attempts and find(attempts, '^%d+$') then
+  local made = attempts and counted(attempts)
+  if made then
     count = count + 1
-    served[count] = { id, row[2], attempts + 1 }
+    served[count] = { id, row[2], made + 1 }
     if count == most then
       break
     end
   elseif row.err or attempts then
     broken[#broken + 1] = id
+    if attempts then
+      damaged[#damaged + 1] = id
+    end
   end
 end
 call('ZCARD', active_key)
@@ -58,6 +65,9 @@ local function put(set_key, score, ids)
   in_chunks('ZADD', set_key, pairs_of)
 end
 put(dead_key, 0, broken)
+for _, id in ipairs(damaged) do
+  set_aside(rows .. id, miscounted(rows .. id, 'attempts'), now_ms())
+end
 if count > 0 then
   local deadline, leases = now_ms() + lease, {}
   for place = 1, count do

@@ -15,6 +15,7 @@
 --@use broken_row
 --@use whole
 --@use now_ms
+--@use need
 --@use look_counter
 --@use look_lane
 --@use look_parent
@@ -38,9 +39,9 @@ if result_ttl_ms and result_ttl_ms ~= '' then
   keep_ms = whole('result_ttl_ms', result_ttl_ms, 0)
 end
 local metrics_key = base .. 'metrics:completed'
-look_counter(metrics_key, 'count')
-local lane = group and look_lane(base, group)
-local parent = row[3] and look_parent(base, row[3], row[4])
+need(look_counter(metrics_key, 'count'))
+local lane = group and need(look_lane(base, group))
+local parent = row[3] and need(look_parent(base, row[3], row[4]))
 
 -- leave_active writes only if it finds the job, so it is the last look and the first write at once.
 if not leave_active(active_key, base, id, group, lane) then

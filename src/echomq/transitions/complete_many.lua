@@ -3,10 +3,11 @@
 -- keys   active   leased jobs by lease end (zset)
 --        base     the queue's base, itself no key
 -- args   id, token, result_ttl_ms, result; repeated, at most 1000 times
--- reply  for each, in order: "completed"   "gone"   "stale"   "broken" the row is no hash
+-- reply  for each, in order: "completed"   "gone"   "stale"   "broken" the row, its lane or its parent is damaged
 --
--- Each answer and effect is that of complete. Everything is read and judged first, so an error has changed nothing; an
--- id that comes twice is gone the second time. Deleting is gathered: 140 jobs have 980 keys.
+-- Each answer and effect is that of complete. Everything is read and judged first, so an error has changed nothing, and
+-- what is damaged stops its own job only; a counter that is damaged is not raised. An id that comes twice is gone the
+-- second time. Deleting is gathered: 140 jobs have 980 keys.
 --@use whole
 --@use now_ms
 --@use look_counter
@@ -23,7 +24,7 @@ if count > 1000 or count % 1 ~= 0 then
   return redis.error_reply('ERR complete_many takes four values for each of at most 1000 jobs')
 end
 local metrics_key, rows = base .. 'metrics:completed', base .. 'job:'
-look_counter(metrics_key, 'count')
+local _, uncounted = look_counter(metrics_key, 'count')
 call('ZCARD', base .. 'pending')
 
 local answers, seen, ends, leases, doomed, special = {}, {}, {}, {}, {}, {}
@@ -57,26 +58,38 @@ for place = 1, count do
   elseif attempts ~= token or token == '0' then
     answers[place] = 'stale'
   else
-    lane = group and look_lane(base, group)
-    if leased or call('ZSCORE', lane and lane.key or base .. 'pending', id) then
-      answers[place], seen[id] = 'completed', true
-      completed = completed + 1
-      local used = #doomed
-      doomed[used + 1], doomed[used + 2], doomed[used + 3] = key, key .. ':logs', key .. ':lock'
-      doomed[used + 4], doomed[used + 5] = key .. ':dependencies', key .. ':processed'
-      doomed[used + 6], doomed[used + 7] = key .. ':failed', key .. ':unsuccessful'
-      if leased then
-        leases[#leases + 1] = id
-      end
-      -- Most jobs are leased, of no group and of no parent: deleting is all that these need.
-      if group or row[3] or keep_ms > 0 or not leased then
-        special[#special + 1] = {
-          id = id, attempts = attempts, group = group or nil, lane = lane or nil, leased = leased,
-          parent = row[3] and look_parent(base, row[3], row[4]) or nil, keep_ms = keep_ms, result = ARGV[at + 3],
-        }
-      end
-    else
+    local trouble, parent
+    if group then
+      lane, trouble = look_lane(base, group)
+    end
+    if trouble then
+      answers[place] = 'broken'
+    elseif not leased and not call('ZSCORE', lane and lane.key or base .. 'pending', id) then
       answers[place] = 'stale'
+    else
+      if row[3] then
+        parent, trouble = look_parent(base, row[3], row[4])
+      end
+      if trouble then
+        answers[place] = 'broken'
+      else
+        answers[place], seen[id] = 'completed', true
+        completed = completed + 1
+        local used = #doomed
+        doomed[used + 1], doomed[used + 2], doomed[used + 3] = key, key .. ':logs', key .. ':lock'
+        doomed[used + 4], doomed[used + 5] = key .. ':dependencies', key .. ':processed'
+        doomed[used + 6], doomed[used + 7] = key .. ':failed', key .. ':unsuccessful'
+        if leased then
+          leases[#leases + 1] = id
+        end
+        -- Most jobs are leased, of no group and of no parent: deleting is all that these need.
+        if group or row[3] or keep_ms > 0 or not leased then
+          special[#special + 1] = {
+            id = id, attempts = attempts, group = group or nil, lane = lane or nil, leased = leased,
+            parent = parent, keep_ms = keep_ms, result = ARGV[at + 3],
+          }
+        end
+      end
     end
   end
 end
@@ -109,5 +122,7 @@ for _, job in ipairs(special) do
     call('PEXPIRE', result_key, job.keep_ms)
   end
 end
-call('HINCRBY', metrics_key, 'count', completed)
+if not uncounted then
+  call('HINCRBY', metrics_key, 'count', completed)
+end
 return answers

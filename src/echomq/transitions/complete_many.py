@@ -34,8 +34,9 @@ _ANSWERS: dict[object, Callable[[JobId], _Answer]] = {
 def complete_many(keys: QueueKeys, items: Sequence[Completion]) -> Call[tuple[Completed | Gone | Stale | Broken, ...]]:
     """End 1 to 1000 jobs. The answers stand in the order of the items, each as that of `complete`.
 
-    `Broken` means that another program replaced the job's row: nothing changed, and `remove` clears it away. Safe to
-    repeat: what was completed answers `Gone` then.
+    `Broken` means that another program damaged the job's row, or a key of its group or flow parent: nothing changed for
+    it, `complete` says which key, and `remove` clears the job away. Safe to repeat: what was completed answers `Gone`
+    then.
     """
     check_batch("completions", items)
     args: list[Arg] = []

@@ -5,7 +5,8 @@
 -- args   metric   completed or failed; repeated
 -- reply  the sizes of the sets, then the counts, in the order asked for
 --
--- Sizes are read, not counted: the cost does not grow with the sets.
+-- Sizes are read, not counted: the cost does not grow with the sets. A counter that is no whole number counts as 0.
+--@use counted
 
 local answer = {}
 for at = more_keys_at, #KEYS do
@@ -13,6 +14,6 @@ for at = more_keys_at, #KEYS do
 end
 for at = more_args_at, #ARGV, more_args_width do
   local count = redis.call('HGET', base_key .. 'metrics:' .. ARGV[at], 'count')
-  answer[#answer + 1] = tonumber(count or 0) or 0
+  answer[#answer + 1] = count and counted(count) or 0
 end
 return answer

@@ -16,6 +16,9 @@
 --@use broken_row
 --@use due_at
 --@use base_of
+--@use need
+--@use counted
+--@use miscounted
 --@use look_lane
 --@use leave_active
 
@@ -35,7 +38,11 @@ if attempts ~= token or token == '0' then
 end
 local due = due_at(mode, value)
 local base = base_of(job_key, id)
-local lane = group and look_lane(base, group)
+local lane = group and need(look_lane(base, group))
+local handed_back = counted(row[3] or '0')
+if unspent == '1' and not handed_back then
+  return redis.error_reply(miscounted(job_key, 'unspent'))
+end
 redis.call('ZCARD', schedule_key)
 
 -- leave_active writes only if it finds the job, so it is the last look and the first write at once.
@@ -43,7 +50,7 @@ if not leave_active(active_key, base, id, group, lane) then
   return stale()
 end
 if unspent == '1' then
-  redis.call('HSET', job_key, 'state', 'scheduled', 'unspent', (tonumber(row[3]) or 0) + 1)
+  redis.call('HSET', job_key, 'state', 'scheduled', 'unspent', handed_back + 1)
 else
   redis.call('HSET', job_key, 'state', 'scheduled')
 end

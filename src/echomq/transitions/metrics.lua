@@ -4,6 +4,9 @@
 --        data      reserved series (list)
 -- args   none
 -- reply  [count, length of the series]
+--
+-- A counter that is no whole number counts as 0.
+--@use counted
 
 local count = redis.call('HGET', metrics_key, 'count')
-return { tonumber(count or 0) or 0, redis.call('LLEN', data_key) }
+return { count and counted(count) or 0, redis.call('LLEN', data_key) }

@@ -7,29 +7,36 @@
 -- reply  how many ids left schedule; equal to limit: call again
 --
 -- Each job goes to its own place. Ids without a job are dropped and not written to (W4). Ids with a broken row go to
--- dead. Everything is looked at before anything is written.
+-- dead, and so does a job whose lane is damaged. Everything is looked at before anything is written.
 --@use bounded
 --@use now_ms
 --@use look_lane
 --@use make_ready
+--@use set_aside
 --@use in_chunks
 
 local call, pcall = redis.call, redis.pcall
 local most = bounded('limit', limit, 100)
 local rows = base .. 'job:'
-local due = call('ZRANGE', schedule_key, '-inf', now_ms(), 'BYSCORE', 'LIMIT', 0, most)
+local now = now_ms()
+local due = call('ZRANGE', schedule_key, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
 if #due == 0 then
   return 0
 end
 
-local flat, grouped, broken = {}, {}, {}
+local flat, grouped, broken, damaged = {}, {}, {}, {}
 for place = 1, #due do
   local id = due[place]
   local row = pcall('HMGET', rows .. id, 'attempts', 'group')
   if row.err then
     broken[#broken + 1] = id
   elseif row[1] and row[2] then
-    grouped[#grouped + 1] = { id = id, group = row[2], lane = look_lane(base, row[2]) }
+    local lane = look_lane(base, row[2])
+    if lane.trouble then
+      broken[#broken + 1], damaged[#damaged + 1] = id, { key = rows .. id, trouble = lane.trouble }
+    else
+      grouped[#grouped + 1] = { id = id, group = row[2], lane = lane }
+    end
   elseif row[1] then
     local used = #flat
     flat[used + 1], flat[used + 2] = 0, id
@@ -53,5 +60,8 @@ for _, job in ipairs(grouped) do
 end
 for _, id in ipairs(broken) do
   call('ZADD', base .. 'dead', 0, id)
+end
+for _, job in ipairs(damaged) do
+  set_aside(job.key, job.trouble, now)
 end
 return #due

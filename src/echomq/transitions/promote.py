@@ -22,7 +22,8 @@ TRANSITION = Transition(
 def promote(keys: QueueKeys, *, limit: int = 100) -> Call[PromotedMany]:
     """Make up to `limit` jobs ready, 1 to 1000, whose instant has come on the server's clock, soonest first.
 
-    Each goes to its own place. When the answer says `more`, call again. Safe to repeat: it takes what is due by then.
+    Each goes to its own place, or to dead when that place is damaged. When the answer says `more`, call again. Safe to
+    repeat: it takes what is due by then.
     """
     return Call(
         TRANSITION,

@@ -6,6 +6,7 @@
 -- args   id
 -- reply  ["promoted"]   ["gone"]   ["not_scheduled"]   WRONGTYPE the row is no hash
 --@use broken_row
+--@use need
 --@use look_lane
 --@use make_ready
 
@@ -20,7 +21,7 @@ if not redis.call('ZSCORE', schedule_key, id) then
   return { 'not_scheduled' }
 end
 local group = row[2] or nil
-local lane = group and look_lane(base_key, group)
+local lane = group and need(look_lane(base_key, group))
 if not group then
   redis.call('ZCARD', base_key .. 'pending')
 end

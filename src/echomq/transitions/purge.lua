@@ -11,6 +11,7 @@
 -- order, and nothing dies before it is minted: the first one that is too young ends the walk.
 --@use bounded
 --@use now_ms
+--@use counted
 --@use minted_at
 --@use after_id
 --@use in_chunks
@@ -29,7 +30,7 @@ for place = 1, #ids do
     break
   end
   local row = redis.pcall('HMGET', rows .. id, 'attempts', 'died_at')
-  local died = row[1] and tonumber(row[2]) or minted
+  local died = row[1] and row[2] and counted(row[2]) or minted
   if died <= born_by then
     old[#old + 1] = id
   end

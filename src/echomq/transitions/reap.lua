@@ -9,15 +9,18 @@
 -- reply  how many left active. With ids: ["reaped", count, [recovered], [dead], [ghosts]]
 --
 -- Only what has no attempt left dies: a job that kills its workers ends at its cap (W20). Ids without a job are dropped
--- and not written to (W4). Ids with a broken row go to dead. Everything is looked at before anything is written.
+-- and not written to (W4). Ids with a broken row go to dead, and so does a job whose numbers, lane or parent are damaged;
+-- its group's count is lowered all the same, when that is sound. Everything is looked at before anything is written.
 --@use bounded
 --@use now_ms
+--@use attempts_spent
 --@use look_counter
 --@use look_lane
 --@use look_parent
 --@use lower_active
 --@use make_ready
 --@use child_died
+--@use set_aside
 --@use in_chunks
 
 local call, pcall = redis.call, redis.pcall
@@ -37,16 +40,23 @@ for place = 1, #lapsed do
   local row = pcall('HMGET', rows .. id, 'attempts', 'group', 'max_attempts', 'unspent', 'parent', 'parent_queue',
     'parent_policy')
   local attempts, group = row[1], row[2] or nil
-  if row.err or (attempts and not tonumber(attempts)) then
+  if row.err then
     dead[#dead + 1] = id
   elseif not attempts then
     ghosts[#ghosts + 1] = id
   else
-    local cap = tonumber(row[3]) or cap_of_all
-    local job = { id = id, group = group, lane = group and look_lane(base, group) }
-    if cap and attempts - (tonumber(row[4]) or 0) >= cap then
-      job.attempts, job.policy = attempts, row[7] == 'id' and 'id' or 'fp'
-      job.parent = row[5] and look_parent(base, row[5], row[6])
+    local job = { id = id, group = group }
+    local spent, trouble = attempts_spent(rows .. id, attempts, row[4], row[3], cap_of_all)
+    if group then
+      local damage
+      job.lane, damage = look_lane(base, group)
+      trouble = trouble or damage
+    end
+    if spent and not trouble and row[5] then
+      job.parent, trouble = look_parent(base, row[5], row[6])
+    end
+    if trouble or spent then
+      job.trouble, job.attempts, job.policy = trouble, attempts, row[7] == 'id' and 'id' or 'fp'
       dead[#dead + 1] = id
     else
       recovered[#recovered + 1] = id
@@ -58,9 +68,10 @@ end
 if to_flat then
   call('ZCARD', pending_key)
 end
+local uncounted
 if #dead > 0 then
   call('ZCARD', dead_key)
-  look_counter(metrics_key, 'count')
+  uncounted = select(2, look_counter(metrics_key, 'count'))
 end
 
 -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
@@ -74,10 +85,14 @@ for place = 1, #jobs do
   if job.group then
     lower_active(base, job.group, job.lane)
   end
-  if job.attempts then
+  if job.trouble then
+    set_aside(job_key, job.trouble, now)
+  elseif job.attempts then
     local reason = 'lease lapsed on attempt ' .. job.attempts .. ', and no attempt is left'
     call('HSET', job_key, 'last_error', reason, 'state', 'dead', 'died_at', now)
-    call('HINCRBY', metrics_key, 'count', 1)
+    if not uncounted then
+      call('HINCRBY', metrics_key, 'count', 1)
+    end
     if job.parent then
       child_died(base, job.parent, id, job.policy, reason, now)
     end

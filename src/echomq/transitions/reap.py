@@ -25,9 +25,9 @@ TRANSITION = Transition(
 def reap(keys: QueueKeys, *, limit: int = 100, max_attempts: int | None = None) -> Call[Reaped]:
     """Take back up to `limit` jobs, 1 to 1000, whose lease has lapsed on the server's clock.
 
-    A job with attempts left is ready again, in its own place; one without any is dead. The cap is the row's own
-    `max_attempts`, else the one given; None gives rows without one as many attempts as they need. When the answer says
-    `more`, call again. Safe to repeat: it takes what has lapsed by then.
+    A job with attempts left is ready again, in its own place; one without any is dead, and so is one that another
+    program damaged. The cap is the row's own `max_attempts`, else the one given; None gives rows without one as many
+    attempts as they need. When the answer says `more`, call again. Safe to repeat: it takes what has lapsed by then.
     """
     cap = b"" if max_attempts is None else check_number("max_attempts", max_attempts, least=1)
     args = (keys.base, check_limit(limit), cap, b"ids")

@@ -9,6 +9,9 @@
 -- The token stays as it is, since it is the fence; `unspent` counts what the cap must not. Only a leased job is handed
 -- back: one that lapsed is ready already.
 --@use broken_row
+--@use need
+--@use counted
+--@use miscounted
 --@use look_lane
 --@use lower_active
 --@use make_ready
@@ -24,9 +27,13 @@ end
 if attempts ~= token or token == '0' then
   return { 'stale' }
 end
+local handed_back = counted(row[3] or '0')
+if not handed_back then
+  return redis.error_reply(miscounted(job_key, 'unspent'))
+end
 local lane
 if group then
-  lane = look_lane(base_key, group)
+  lane = need(look_lane(base_key, group))
 else
   redis.call('ZCARD', base_key .. 'pending')
 end
@@ -38,6 +45,6 @@ end
 if group then
   lower_active(base_key, group, lane)
 end
-redis.call('HSET', job_key, 'unspent', (tonumber(row[3]) or 0) + 1)
+redis.call('HSET', job_key, 'unspent', handed_back + 1)
 make_ready(base_key, id, job_key, group, lane)
 return { 'released' }

@@ -12,7 +12,7 @@
 --
 -- A grouped job leaves its lane or its place in flight too (W7). A field lock without a TTL is the mark of a crashed
 -- worker or of an old server, so it counts only while the lease runs (W36). A broken row and a skeleton are cleared
--- away.
+-- away, and of a group that is damaged what is sound.
 --@use base_of
 --@use look_lane
 --@use lower_active
@@ -50,7 +50,10 @@ if call('EXISTS', job_key) == 1 and locked() then
 end
 local base = base_of(job_key, id)
 local group = not row.err and row[1] or nil
-local lane = group and look_lane(base, group)
+local lane
+if group then
+  lane = look_lane(base, group)
+end
 call('ZCARD', pending_key)
 call('ZCARD', schedule_key)
 call('ZCARD', dead_key)
@@ -64,10 +67,10 @@ if not present then
   return -1
 end
 if lane then
+  leave_ready(base, id, group, lane)
   if leased_until then
     lower_active(base, group, lane)
   end
-  leave_ready(base, id, group, lane)
 end
 if parked then
   call('DEL', dedup_key)

@@ -6,7 +6,8 @@
 -- reply  ["repaired", next cursor, [ids]]; cursor 0: the end was reached
 --
 -- An operator's verb, for a queue that another program wrote to: it walks the keyspace in slices, and one slice is all
--- that a call does. A flow parent that waits for its children stands in no set by design. Skeletons are no jobs.
+-- that a call does. A flow parent that waits for its children stands in no set by design. Skeletons are no jobs. A job
+-- whose lane is damaged stays as it is.
 --@use bounded
 --@use look_lane
 --@use make_ready
@@ -23,13 +24,13 @@ for place = 1, 4 do
   call('ZCARD', sets[place])
 end
 
-local function is_placed(id, group)
+local function is_placed(id, lane)
   for place = 1, 4 do
     if call('ZSCORE', sets[place], id) then
       return true
     end
   end
-  return group and call('ZSCORE', look_lane(base, group).key, id)
+  return lane and (lane.trouble or call('ZSCORE', lane.key, id))
 end
 
 local seen = {}
@@ -39,9 +40,12 @@ for _, key in ipairs(slice[2]) do
   if not seen[id] and not string.find(id, ':', 1, true) then
     seen[id] = true
     local row = call('HMGET', key, 'attempts', 'state', 'group')
-    local group = row[3] or nil
-    if row[1] and row[2] ~= 'awaiting_children' and not is_placed(id, group) then
-      lost[#lost + 1] = { id = id, key = key, dead = row[2] == 'dead', group = group }
+    local group, lane = row[3] or nil, nil
+    if group then
+      lane = look_lane(base, group)
+    end
+    if row[1] and row[2] ~= 'awaiting_children' and not is_placed(id, lane) then
+      lost[#lost + 1] = { id = id, key = key, dead = row[2] == 'dead', group = group, lane = lane }
     end
   end
 end
@@ -52,7 +56,7 @@ for place, job in ipairs(lost) do
   if job.dead then
     call('ZADD', base .. 'dead', 0, job.id)
   else
-    make_ready(base, job.id, job.key, job.group, job.group and look_lane(base, job.group))
+    make_ready(base, job.id, job.key, job.group, job.lane)
   end
 end
 return { 'repaired', slice[1], ids }

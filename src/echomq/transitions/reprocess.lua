@@ -10,6 +10,9 @@
 -- A grouped job goes to its own lane, so it stays within the group's limit (W8).
 --@use broken_row
 --@use base_of
+--@use need
+--@use counted
+--@use miscounted
 --@use look_lane
 --@use revive
 
@@ -24,7 +27,10 @@ if not redis.call('ZSCORE', dead_key, id) then
   return redis.error_reply('EMQSTATE ' .. id .. ' is not dead')
 end
 local base, group = base_of(job_key, id), row[2] or nil
-local lane = group and look_lane(base, group)
+local lane = group and need(look_lane(base, group))
+if not counted(row[1]) then
+  return redis.error_reply(miscounted(job_key, 'attempts'))
+end
 if not group then
   redis.call('ZCARD', pending_key)
 end

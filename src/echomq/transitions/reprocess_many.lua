@@ -7,9 +7,10 @@
 --        fresh   1: their caps count anew; empty: they have the attempts they have left
 -- reply  ["reprocessed", count, next]; next empty: the end was reached
 --
--- Ids without a job are dropped. A broken row stays where it is, for somebody to look at; going on from an id, and not
--- from the start, is what passes it by.
+-- Ids without a job are dropped. A broken row stays where it is, for somebody to look at, and so does a job whose lane or
+-- attempts are damaged; going on from an id, and not from the start, is what passes it by.
 --@use bounded
+--@use counted
 --@use look_lane
 --@use revive
 --@use after_id
@@ -23,12 +24,15 @@ redis.call('ZCARD', base_key .. 'pending')
 for place = 1, #ids do
   local id = ids[place]
   local row = redis.pcall('HMGET', rows .. id, 'attempts', 'group')
-  if not row.err then
-    leaving[#leaving + 1] = id
-    if row[1] then
-      local group = row[2] or nil
-      jobs[#jobs + 1] = { id = id, attempts = row[1], group = group, lane = group and look_lane(base_key, group) }
+  local attempts, group = row[1], row[2] or nil
+  if attempts and counted(attempts) then
+    local lane = group and look_lane(base_key, group)
+    if not (lane and lane.trouble) then
+      leaving[#leaving + 1] = id
+      jobs[#jobs + 1] = { id = id, attempts = attempts, group = group, lane = lane }
     end
+  elseif not row.err and not attempts then
+    leaving[#leaving + 1] = id
   end
 end
 in_chunks('ZREM', dead_key, leaving)

@@ -19,6 +19,8 @@
 --@use broken_row
 --@use whole
 --@use now_ms
+--@use need
+--@use attempts_spent
 --@use look_counter
 --@use look_lane
 --@use look_parent
@@ -40,19 +42,14 @@ end
 local delay = whole('delay_ms', delay_ms, 0)
 local cap = whole('max_attempts', max_attempts, 0)
 local now = now_ms()
-local lane = group and look_lane(base, group)
+local lane = group and need(look_lane(base, group))
 
-local dies = cap == 0
-if not dies then
-  -- Attempts that are no number end the script here, before anything is written.
-  local spent = attempts - (tonumber(row[7]) or 0)
-  dies = spent >= (tonumber(row[6]) or cap)
-end
+local dies = cap == 0 or need(attempts_spent(job_key, attempts, row[7], row[6], cap))
 local parent
 if dies then
   redis.call('ZCARD', dead_key)
-  look_counter(base .. 'metrics:failed', 'count')
-  parent = row[3] and look_parent(base, row[3], row[4])
+  need(look_counter(base .. 'metrics:failed', 'count'))
+  parent = row[3] and need(look_parent(base, row[3], row[4]))
 else
   redis.call('ZCARD', schedule_key)
 end

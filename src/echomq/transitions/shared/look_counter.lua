@@ -1,13 +1,17 @@
 -- look_counter(key, field): read a counter of a hash before it is raised, as a number; 0 when it is absent.
 --
--- Raises WRONGTYPE or ERR. HINCRBY fails on anything else than a plain decimal, and by then a body has written.
+-- Returns nil and an error text when HINCRBY would fail: by then a body has written.
+--@use counted
+--@use probe
+--@use miscounted
 local function look_counter(key, field)
-  local text = redis.call('HGET', key, field)
+  local text, trouble = probe('HGET', key, field)
   if not text then
-    return 0
+    return not trouble and 0 or nil, trouble
   end
-  if (text ~= '0' and not string.find(text, '^%-?[1-9]%d*$')) or #text > 16 then
-    error({ err = 'ERR the field ' .. field .. ' of ' .. key .. ' is not a whole number' })
+  local number = counted(text)
+  if number then
+    return number
   end
-  return tonumber(text)
+  return nil, miscounted(key, field)
 end
