@@ -9,7 +9,7 @@ from echomq.cli import job as verbs
 from echomq.cli.arguments import Json, Limit, Queue, Url, Yes, end_with, examples, noun, on_queue
 from echomq.cli.render import View
 from echomq.codec import PAYLOAD_BYTES_MAX
-from echomq.errors import InvalidOption
+from echomq.errors import BadInput
 
 __all__ = ["job_app"]
 
@@ -80,7 +80,7 @@ def list_(
     queue: Queue,
     *,
     in_state: Annotated[
-        str, typer.Argument(metavar="STATE", help="pending, active, schedule or dead.", envvar="ECHOMQ_STATE")
+        str, typer.Argument(metavar="STATE", help="pending, active, scheduled or dead.", envvar="ECHOMQ_STATE")
     ] = "pending",
     limit: Limit = 100,
     newest_first: Annotated[
@@ -88,7 +88,7 @@ def list_(
         typer.Option(
             "--newest-first/--oldest-first",
             envvar="ECHOMQ_NEWEST_FIRST",
-            help="In which order. Left out: pending and dead newest first, active and schedule soonest first.",
+            help="In which order. Left out: pending and dead newest first, active and scheduled soonest first.",
         ),
     ] = None,
     url: Url = None,
@@ -99,7 +99,7 @@ def list_(
     on_queue(
         url,
         queue,
-        lambda jobs, _client: verbs.list_jobs(jobs, view, in_state, limit=limit, newest_first=newest_first),
+        lambda jobs, client: verbs.list_jobs(jobs, client, view, in_state, limit=limit, newest_first=newest_first),
     )
 
 
@@ -133,7 +133,7 @@ def retry(
 
 
 def _refuse_retry() -> int:
-    raise InvalidOption("ID and --all", "both or none", "exactly one of the two")
+    raise BadInput("give either the ID of a job or --all")
 
 
 def _payload(text: str) -> bytes:

@@ -12,7 +12,7 @@ from echomq.cli.arguments import Json, Url, end_with, examples
 from echomq.cli.demo import demo as play_demo
 from echomq.cli.render import View
 from echomq.cli.server import serve
-from echomq.cli.version import show_version
+from echomq.cli.version import show_version, show_version_line
 from echomq.demo.files import LIMIT
 from echomq.demo.play import DemoOptions
 from echomq.embedded import default_home
@@ -30,6 +30,24 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version_line(asked: bool) -> None:  # noqa: FBT001 - typer gives it so
+    if asked:
+        end_with(lambda: show_version_line(View.of_terminal(is_json=False)))
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version_line, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Take what stands before the command."""
+
+
 app.add_typer(queue_app)
 app.add_typer(job_app)
 

@@ -1,5 +1,6 @@
 """What the exit codes mean, and how what a command raises becomes one. `docs/cli.md` is the table for users."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -9,9 +10,10 @@ from enum import IntEnum
 from types import FrameType
 from typing import TextIO
 
+from echomq.cli.render import Unwritten
 from echomq.errors import BadInput, EchoMQError
 
-__all__ = ["Exit", "Terminated", "exit_code_of", "terminable"]
+__all__ = ["Exit", "Terminated", "exit_code_of", "give_up_writing", "terminable"]
 
 
 class Exit(IntEnum):
@@ -22,6 +24,7 @@ class Exit(IntEnum):
     USAGE = 2  # an argument that cannot be
     NOT_SO = 3  # there is no such job, or it is not in the state that this needs; nothing was changed
     NOT_CONFIRMED = 4  # asked, and not answered with yes; nothing was changed
+    UNWRITTEN = 5  # it was done, and its output could not be written
     INTERRUPTED = 130  # Ctrl-C
     BROKEN_PIPE = 141  # whoever read the output has gone
     TERMINATED = 143  # SIGTERM
@@ -44,9 +47,18 @@ def exit_code_of(command: Callable[[], int], err: TextIO) -> int:
     except Terminated:
         return _say("told to end", Exit.TERMINATED, err)
     except BrokenPipeError:
-        # Python would complain once more while it closes standard output, which nobody reads any longer.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         return Exit.BROKEN_PIPE
+    except Unwritten as error:
+        return give_up_writing(error, err)
+    except OSError as error:
+        return _say(f"this machine refused ({error})", Exit.FAILED, err)
+
+
+def give_up_writing(why: object, err: TextIO) -> Exit:
+    """Say on `err` that the output could not be written, and return the code for that."""
+    _give_up_output()
+    return _say(f"the output could not be written ({why}); the command itself was carried out", Exit.UNWRITTEN, err)
 
 
 @contextmanager
@@ -63,6 +75,12 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def _give_up_output() -> None:
+    # Python would complain once more while it closes standard output, which still holds what could not be written.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(sentence: object, code: Exit, err: TextIO) -> Exit:
-    print(f"echomq: {sentence}", file=err, flush=True)
+    with contextlib.suppress(OSError):  # where standard error cannot be written either, the code has to do
+        print(f"echomq: {sentence}", file=err, flush=True)
     return code

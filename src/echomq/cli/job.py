@@ -5,7 +5,8 @@ from typing import Final, assert_never
 
 from echomq.blocking_jobs import BlockingJobs
 from echomq.cli.exits import Exit
-from echomq.cli.names import set_of
+from echomq.cli.hints import hint
+from echomq.cli.names import Asker, set_of
 from echomq.cli.render import Plain, View, as_json_bytes, instant
 from echomq.ids import JobId
 from echomq.records import (
@@ -99,7 +100,9 @@ def logs(jobs: BlockingJobs, view: View, job: str, *, limit: int) -> int:
             assert_never(answer)
 
 
-def list_jobs(jobs: BlockingJobs, view: View, word: str, *, limit: int, newest_first: bool | None) -> int:
+def list_jobs(
+    jobs: BlockingJobs, client: Asker, view: View, word: str, *, limit: int, newest_first: bool | None
+) -> int:
     """List jobs of one set: pending and dead newest first, active and schedule soonest first, unless told otherwise."""
     name = set_of(word)
     found: list[BrowsedJob] = []
@@ -114,6 +117,7 @@ def list_jobs(jobs: BlockingJobs, view: View, word: str, *, limit: int, newest_f
     view.rows({"queue": jobs.queue, "state": str(name), "is_complete": after is None}, "jobs", rows)
     if not found:
         view.say(f"echomq: no job of {jobs.queue} is in {name}")
+        hint(jobs.queue, client, view)
     elif after is not None:
         view.say(f"echomq: there are more; these are {len(found):,} (--limit)")
     return Exit.DONE

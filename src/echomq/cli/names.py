@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Protocol, TypeVar
 
-from echomq.errors import InvalidOption, UnexpectedReply
+from echomq.errors import BadInput, InvalidOption, UnexpectedReply
 from echomq.resp.reply import Reply
 from echomq.states import SetName
 from echomq.transitions.call import Call
@@ -66,7 +66,19 @@ def near(name: str, names: Iterable[str]) -> str | None:
 
 
 def set_of(word: str) -> SetName:
-    """Return the set that a word names. Raises `InvalidOption`, with the near word if there is one."""
+    """Return the set that a word names: a set's own name or a state's, so both `schedule` and `scheduled`.
+
+    Raises `InvalidOption`, with the near word if there is one, and `BadInput` for what no set holds.
+    """
+    if word in ("completed", "failed"):
+        raise BadInput(
+            f"jobs that are {word} cannot be listed: "
+            + (
+                "a completed job is deleted, and what is kept of it is its result, under its id (`echomq job show`)"
+                if word == "completed"
+                else "a failed one runs again (`scheduled`), or no attempt is left and it is `dead`"
+            )
+        )
     known = {**{name.value: name for name in SetName}, **_OTHER_WORDS}
     if word in known:
         return known[word]

@@ -5,9 +5,9 @@ from typing import Final, assert_never
 
 from echomq.blocking_jobs import BlockingJobs
 from echomq.cli.exits import Exit
-from echomq.cli.names import Asker, Queues, find_queues, near
+from echomq.cli.hints import hint
+from echomq.cli.names import Asker, find_queues
 from echomq.cli.render import Plain, View
-from echomq.errors import EchoMQError
 from echomq.records import ActiveJobs, Counts, MoreToObliterate, NotPaused, Obliterated
 from echomq.states import COUNT_NAMES, CountName
 from echomq.transitions.is_paused import is_paused
@@ -38,7 +38,7 @@ def counts(jobs: BlockingJobs, client: Asker, view: View) -> int:
     found = jobs.counts()
     view.record({**_row(jobs.queue, found), "paused": client.run(is_paused(jobs.keys))})
     if not any(found[name] for name in COUNT_NAMES):
-        _hint(jobs.queue, client, view)
+        hint(jobs.queue, client, view)
     return Exit.DONE
 
 
@@ -48,7 +48,7 @@ def pause(jobs: BlockingJobs, client: Asker, view: View) -> int:
     jobs.pause()
     view.record({"queue": jobs.queue, "paused": True, "waiting": before["pending"], "running": before["active"]})
     if not any(before[name] for name in COUNT_NAMES):
-        _hint(jobs.queue, client, view)
+        hint(jobs.queue, client, view)
     return Exit.DONE
 
 
@@ -58,7 +58,7 @@ def resume(jobs: BlockingJobs, client: Asker, view: View) -> int:
     found = jobs.counts()
     view.record({"queue": jobs.queue, "paused": False, "waiting": found["pending"], "running": found["active"]})
     if not any(found[name] for name in COUNT_NAMES):
-        _hint(jobs.queue, client, view)
+        hint(jobs.queue, client, view)
     return Exit.DONE
 
 
@@ -67,7 +67,7 @@ def drain(jobs: BlockingJobs, client: Asker, view: View, *, scheduled: bool, yes
     before = jobs.counts()
     due = before["pending"] + (before["schedule"] if scheduled else 0)
     if not due:
-        _hint(jobs.queue, client, view)
+        hint(jobs.queue, client, view)
     elif not view.may(
         f"delete {_jobs(due)} that wait{'' if due != 1 else 's'}{' or are scheduled' if scheduled else ''} in"
         f" {jobs.queue}",
@@ -89,7 +89,7 @@ def obliterate(jobs: BlockingJobs, client: Asker, view: View, *, force: bool, ye
     before = jobs.counts()
     inside = sum(before[name] for name in _SETS)
     if not any(before[name] for name in COUNT_NAMES):
-        _hint(jobs.queue, client, view)
+        hint(jobs.queue, client, view)
     if before["active"] and not force:
         view.say(
             f"echomq: {_jobs(before['active'])} of {jobs.queue} still run: wait for them (`echomq queue pause` keeps"
@@ -122,18 +122,6 @@ def _obliterate(jobs: BlockingJobs, view: View, inside: int, *, force: bool) -> 
                 return Exit.NOT_SO
             case other:
                 assert_never(other)
-
-
-def _hint(queue: str, client: Asker, view: View) -> None:
-    """Say that nothing is there, and which queue may have been meant."""
-    try:
-        found = find_queues(client)
-    except EchoMQError:  # a user who may not walk the keys is told less
-        found = Queues((), is_complete=False)
-    if queue in found.names:
-        return
-    guess = near(queue, found.names)
-    view.say(f"echomq: there is nothing in {queue}" + (f"; did you mean {guess}?" if guess else ""))
 
 
 def _jobs(count: int) -> str:

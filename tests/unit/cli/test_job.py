@@ -5,10 +5,10 @@ import pytest
 from echomq.blocking_jobs import BlockingJobs
 from echomq.cli import job as verbs
 from echomq.cli.exits import Exit
-from echomq.errors import InvalidId, InvalidOption
+from echomq.errors import BadInput, InvalidId, InvalidOption
 from echomq.ids import JobId
 from echomq.records import Claimed
-from tests.unit.cli.stage import Memory, Said
+from tests.unit.cli.stage import Keys, Memory, Said
 
 ABSENT = "JOB0NgWefAEJfs"
 
@@ -120,7 +120,7 @@ def test_list_pages_until_the_limit_and_says_that_there_is_more() -> None:
     ids = [str(answer.job) for answer in jobs.enqueue_many([b"x"] * 2300)]
     said = Said(is_json=True)
 
-    assert verbs.list_jobs(jobs, said.view, "pending", limit=2200, newest_first=None) == Exit.DONE
+    assert verbs.list_jobs(jobs, Keys(), said.view, "pending", limit=2200, newest_first=None) == Exit.DONE
 
     listed = said.data["jobs"]
     assert isinstance(listed, list)
@@ -134,7 +134,7 @@ def test_list_of_the_oldest_first() -> None:
     ids = [str(answer.job) for answer in jobs.enqueue_many([b"x"] * 3)]
     said = Said()
 
-    verbs.list_jobs(jobs, said.view, "waiting", limit=2, newest_first=False)
+    verbs.list_jobs(jobs, Keys(), said.view, "waiting", limit=2, newest_first=False)
 
     assert [line[0] for line in said.lines] == ["JOB", *ids[:2]]
 
@@ -149,7 +149,7 @@ def test_list_shows_the_instant_that_a_set_is_ordered_by(word: str, column: str)
     jobs.enqueue_in(b"later", delay_ms=1000)
     said = Said(is_json=True)
 
-    verbs.list_jobs(jobs, said.view, word, limit=10, newest_first=None)
+    verbs.list_jobs(jobs, Keys(), said.view, word, limit=10, newest_first=None)
 
     listed = said.data["jobs"]
     assert isinstance(listed, list)
@@ -159,14 +159,29 @@ def test_list_shows_the_instant_that_a_set_is_ordered_by(word: str, column: str)
 
 def test_a_mistyped_state_is_told_the_near_one() -> None:
     with pytest.raises(InvalidOption, match="did you mean pending"):
-        verbs.list_jobs(Memory().jobs(), Said().view, "peding", limit=1, newest_first=None)
+        verbs.list_jobs(Memory().jobs(), Keys(), Said().view, "peding", limit=1, newest_first=None)
 
 
 def test_an_empty_list_says_so() -> None:
     said = Said()
 
-    assert verbs.list_jobs(Memory().jobs(), said.view, "dead", limit=1, newest_first=None) == Exit.DONE
-    assert (said.out.getvalue(), said.talk) == ("", "echomq: no job of mail is in dead\n")
+    assert verbs.list_jobs(Memory().jobs(), Keys(), said.view, "dead", limit=1, newest_first=None) == Exit.DONE
+    assert said.out.getvalue() == ""
+    assert said.talk == "echomq: no job of mail is in dead\nechomq: there is nothing in mail\n"
+
+
+def test_an_empty_list_of_a_mistyped_queue_names_the_near_one() -> None:
+    said = Said()
+    server = Keys([b"emq:{mail}:pending"])
+
+    assert verbs.list_jobs(Memory().jobs("mial"), server, said.view, "dead", limit=1, newest_first=None) == Exit.DONE
+    assert said.talk.splitlines()[-1] == "echomq: there is nothing in mial; did you mean mail?"
+
+
+@pytest.mark.parametrize("word", ["completed", "failed"])
+def test_what_no_set_holds_is_refused_with_the_reason(word: str) -> None:
+    with pytest.raises(BadInput, match="cannot be listed"):
+        verbs.list_jobs(Memory().jobs(), Keys(), Said().view, word, limit=1, newest_first=None)
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [(True, Exit.DONE, 0), (False, Exit.NOT_CONFIRMED, 1)])

@@ -73,6 +73,15 @@ def test_yes_asks_nobody() -> None:
     assert view.may("delete it", yes=True)
 
 
+def test_nobody_to_ask_is_told_what_to_do() -> None:
+    said = Said()
+
+    assert not said.view.may("delete 2 jobs that wait in mail", yes=False)
+    assert said.talk == (
+        "echomq: nothing was done, since nobody can be asked here: give --yes to delete 2 jobs that wait in mail\n"
+    )
+
+
 def test_queues_are_found_over_all_slices_and_once_each() -> None:
     server = Keys([b"emq:{b}:x", b"emq:{a}:x", b"emq:{b}:y", b"emq:{bad name}:x", b"other"], step=2)
 
@@ -113,6 +122,11 @@ def test_every_set_has_its_own_word(name: SetName) -> None:
     [
         (Disconnected("the server is away"), Exit.FAILED, "echomq: the server is away\n"),
         (InvalidOption("limit", 0, "more"), Exit.USAGE, "echomq: limit=0 is not possible: allowed is more\n"),
+        (
+            PermissionError(13, "Permission denied", "/x"),
+            Exit.FAILED,
+            "echomq: this machine refused ([Errno 13] Permission denied: '/x')\n",
+        ),
         (KeyboardInterrupt(), Exit.INTERRUPTED, "echomq: interrupted\n"),
         (Terminated(), Exit.TERMINATED, "echomq: told to end\n"),
     ],
