@@ -247,6 +247,42 @@ def test_rule_1_a_number_that_is_none_is_refused_before_the_first_write(
         assert case.body.dump() == before
 
 
+@each
+def test_rule_1_too_few_or_too_many_keys_and_arguments_are_refused_before_the_first_write(
+    case: Case, sample: Sample
+) -> None:
+    """Any program may call a script, and its handle may drop what is empty: a vector that is cut is no call."""
+    seed, call = sample.build(case)
+    transition = call.transition
+    wrong = [replace(call, args=call.args[:count]) for count in range(len(call.args))]
+    wrong += [replace(call, args=[*call.args, *[b""] * count]) for count in (1, 2, 3)]
+    wrong += [replace(call, keys=call.keys[:count]) for count in range(len(call.keys))]
+    wrong += [replace(call, keys=[*call.keys, case.keys.meta])]
+    for other in wrong:
+        if transition.takes(len(other.keys), len(other.args)):
+            continue
+        case.given(seed)
+        before = case.body.dump()
+        reply = case.body.reply(other)
+        assert isinstance(reply, ErrorReply)
+        assert reply.text == f"ERR {transition.arity}"
+        assert case.body.dump() == before
+
+
+@each
+def test_the_least_that_is_taken_is_the_published_form_and_never_half_done(case: Case, sample: Sample) -> None:
+    """What is left out stands for its default: the call is served, or refused whole."""
+    seed, call = sample.build(case)
+    transition = call.transition
+    fewest = len(transition.args) - transition.optional
+    for count in range(fewest, len(call.args)):
+        if transition.takes(len(call.keys), count):
+            case.given(seed)
+            before = case.body.dump()
+            reply = case.body.reply(replace(call, args=call.args[:count]))
+            assert not isinstance(reply, ErrorReply) or case.body.dump() == before
+
+
 NEEDS_MEMORY = frozenset(
     ["enqueue", "enqueue_many", "schedule", "update_data", "update_progress", "add_log", "lease_node", "repair"]
 )

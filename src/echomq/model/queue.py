@@ -59,6 +59,8 @@ class Model:
     def _reply(self, call: Call[T]) -> Reply:
         body = BODIES.get(call.transition.name)
         assert body is not None, f"the model has no transition {call.transition.name}"
+        if not call.transition.takes(len(call.keys), len(call.args)):
+            return ErrorReply(f"ERR {call.transition.arity}")
         given = Given.of(call.transition, tuple(call.keys), tuple(call.args))
         try:
             return body(self.keyspace, given)

@@ -1,12 +1,14 @@
 """Finds the Lua body of a transition, binds its names, resolves its fragments and hashes the result.
 
-A body is the file `<name>.lua` beside the handle. Three things are put before its own text:
+A body is the file `<name>.lua` beside the handle. Four things are put before its own text:
 
-1. one `local` line for the keys and one for the arguments, generated from the `Transition`, so that no body ever counts
+1. one line that refuses a call with too few or too many keys or arguments, since any program may call a script and a
+   missing one would end it between two writes;
+2. one `local` line for the keys and one for the arguments, generated from the `Transition`, so that no body ever counts
    positions;
-2. each fragment of `shared/` that the body names by a line ``--@use <fragment>``, once, after the fragments which that
+3. each fragment of `shared/` that the body names by a line ``--@use <fragment>``, once, after the fragments which that
    fragment itself uses;
-3. the body's own text.
+4. the body's own text.
 
 A server names a line of the whole script in its error messages; `locate` turns it back into a file and a line.
 """
@@ -58,7 +60,7 @@ def locate(transition: Transition, message: str) -> str | None:
 
 
 def _prologue(transition: Transition) -> list[str]:
-    lines = []
+    lines = [f"if {_misfit(transition)} then return redis.error_reply('ERR {transition.arity}') end"]
     if transition.keys:
         names = ", ".join(f"{name}_key" for name in transition.keys)
         values = ", ".join(f"KEYS[{i}]" for i in range(1, len(transition.keys) + 1))
@@ -71,6 +73,22 @@ def _prologue(transition: Transition) -> list[str]:
     if transition.more_args:
         lines.append(f"local more_args_at, more_args_width = {len(transition.args) + 1}, {len(transition.more_args)}")
     return lines
+
+
+def _misfit(transition: Transition) -> str:
+    """Return the Lua condition that is the opposite of `Transition.takes`: two comparisons in the ordinary case."""
+    keys, args, width = len(transition.keys), len(transition.args), len(transition.more_args)
+    wrong_keys = _outside("#KEYS", keys - transition.optional_keys, None if transition.more_keys else keys)
+    wrong_args = _outside("#ARGV", args - transition.optional, None if width else args)
+    ragged = [f"#ARGV % {width} ~= {args % width}"] if width > 1 else []
+    return " or ".join([*wrong_keys, *wrong_args, *ragged])
+
+
+def _outside(count: str, least: int, most: int | None) -> list[str]:
+    if most == least:
+        return [f"{count} ~= {least}"]
+    too_few = [f"{count} < {least}"] if least else []
+    return too_few if most is None else [*too_few, f"{count} > {most}"]
 
 
 def _append_file(path: str, lines: list[str], origins: list[str], *, seen: set[str]) -> None:

@@ -15,6 +15,7 @@ TRANSITION = Transition(
     name="add_log",
     keys=("job", "logs"),
     args=("line", "keep", "token"),
+    optional=1,
     repeatable=False,
     section="4.13",
 )

@@ -45,9 +45,11 @@ class Transition:
 
     `name` is the name of the handle's file and of the Lua body beside it. `keys` and `args` are bound in the body as
     `<name>_key` and `<name>`. When `more_keys` or `more_args` is given, any number of further keys, or further groups
-    of arguments, follow; the body finds them from `more_keys_at` / `more_args_at` on. `repeatable` says whether sending
-    the same call twice leaves the same state and the same meaning as sending it once. `section` is the place in the
-    protocol, or "ours".
+    of arguments, follow; the body finds them from `more_keys_at` / `more_args_at` on. The last `optional` of `args` and
+    `optional_keys` of `keys` may be left out; any other number is refused (`arity`).
+
+    `repeatable` says whether sending the same call twice leaves the same state and the same meaning as sending it once.
+    `section` is the place in the protocol, or "ours".
     """
 
     name: str
@@ -55,8 +57,27 @@ class Transition:
     args: tuple[str, ...]
     more_keys: str | None = None
     more_args: tuple[str, ...] = ()
+    optional: int = 0
+    optional_keys: int = 0
     repeatable: bool
     section: str
+
+    @property
+    def arity(self) -> str:
+        """Which keys and arguments it takes, as words for the refusal of any other number."""
+        keys = _listed(self.keys, self.optional_keys, (self.more_keys,) if self.more_keys else ())
+        args = _listed(self.args, self.optional, self.more_args)
+        return f"{self.name} takes the keys {keys} and the arguments {args}"
+
+    def takes(self, keys: int, args: int) -> bool:
+        """Whether it can be given so many keys and arguments: groups of further arguments are whole."""
+        further = args - len(self.args)
+        if further > 0 and self.more_args:
+            args_fit = further % len(self.more_args) == 0
+        else:
+            args_fit = -self.optional <= further <= 0
+        further_keys = keys - len(self.keys)
+        return args_fit and -self.optional_keys <= further_keys and (further_keys <= 0 or self.more_keys is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +97,15 @@ class Call(Generic[Answer_co]):
     def about(self) -> str:
         """The transition and what it is for, as words for a message: ``claim of mail``."""
         return f"{self.transition.name} of {self.subject}"
+
+
+def _listed(names: Sequence[str], optional: int, repeated: Sequence[str]) -> str:
+    """Return names as docs/wire.md writes them: optional ones in brackets, repeated ones in braces."""
+    required = len(names) - optional
+    words = [*names[:required], *[f"[{name}]" for name in names[required:]]]
+    if repeated:
+        words.append(f"{{{' '.join(repeated)}}}")
+    return " ".join(words) or "none"
 
 
 def refused(transition: Transition, subject: object, reply: Reply) -> EchoMQError:

@@ -15,6 +15,7 @@ TRANSITION = Transition(
     name="complete",
     keys=("active", "job"),
     args=("id", "token", "base", "result_ttl_ms", "result"),
+    optional=2,
     repeatable=True,
     section="4.6",
 )

@@ -20,8 +20,8 @@
 
 local call, pcall = redis.call, redis.pcall
 local base, count = base_key, (#ARGV - more_args_at + 1) / more_args_width
-if count > 1000 or count % 1 ~= 0 then
-  return redis.error_reply('ERR complete_many takes four values for each of at most 1000 jobs')
+if count > 1000 then
+  return redis.error_reply('ERR complete_many takes at most 1000 jobs')
 end
 local metrics_key, rows = base .. 'metrics:completed', base .. 'job:'
 local _, uncounted = look_counter(metrics_key, 'count')

@@ -15,6 +15,7 @@ TRANSITION = Transition(
     name="delay",
     keys=("job", "active", "schedule"),
     args=("id", "token", "mode", "value", "unspent"),
+    optional=1,
     repeatable=True,
     section="4.8",
 )

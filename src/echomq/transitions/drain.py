@@ -15,6 +15,8 @@ TRANSITION = Transition(
     # The third key is left out when scheduled jobs stay.
     keys=("base", "pending", "schedule"),
     args=("limit",),
+    optional=1,
+    optional_keys=1,
     repeatable=True,
     section="4.18.3",
 )

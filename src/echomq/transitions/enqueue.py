@@ -15,6 +15,7 @@ TRANSITION = Transition(
     name="enqueue",
     keys=("job", "pending"),
     args=("id", "payload", "max_attempts"),
+    optional=1,
     repeatable=True,
     section="4.1",
 )

@@ -13,8 +13,8 @@
 
 local call, pcall, sub = redis.call, redis.pcall, string.sub
 local count = (#ARGV - more_args_at + 1) / more_args_width
-if count > 1000 or count % 1 ~= 0 then
-  return redis.error_reply('ERR enqueue_many takes three values for each of at most 1000 jobs')
+if count > 1000 then
+  return redis.error_reply('ERR enqueue_many takes at most 1000 jobs')
 end
 local rows = base_key .. 'job:'
 local answers, ready, fresh, skeletons, seen = {}, {}, {}, {}, {}

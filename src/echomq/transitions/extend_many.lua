@@ -13,8 +13,8 @@
 local call, pcall = redis.call, redis.pcall
 local lease = whole('lease_ms', lease_ms, 1)
 local count = (#ARGV - more_args_at + 1) / more_args_width
-if count > 1000 or count % 1 ~= 0 then
-  return redis.error_reply('ERR extend_many takes two values for each of at most 1000 jobs')
+if count > 1000 then
+  return redis.error_reply('ERR extend_many takes at most 1000 jobs')
 end
 local deadline, rows = now_ms() + lease, base .. 'job:'
 local refused, leases = {}, {}

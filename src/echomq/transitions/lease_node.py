@@ -17,6 +17,7 @@ TRANSITION = Transition(
     name="lease_node",
     keys=("nodes", "owners"),
     args=("owner", "node", "mark_ms", "lease_ms", "wish"),
+    optional=1,
     repeatable=False,
     section="ours",
 )

@@ -15,6 +15,7 @@ TRANSITION = Transition(
     name="obliterate",
     keys=("meta", "base"),
     args=("force", "budget", "cursor"),
+    optional=2,
     repeatable=True,
     section="4.18.4",
 )

@@ -14,6 +14,7 @@ TRANSITION = Transition(
     name="promote",
     keys=("schedule", "pending"),
     args=("base", "limit"),
+    optional=1,
     repeatable=True,
     section="4.9",
 )

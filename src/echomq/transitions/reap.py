@@ -17,6 +17,7 @@ TRANSITION = Transition(
     keys=("active", "pending"),
     # `naming` is empty or `ids`; this handle always asks for the ids.
     args=("base", "limit", "max_attempts", "naming"),
+    optional=3,
     repeatable=True,
     section="4.10",
 )

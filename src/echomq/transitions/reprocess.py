@@ -14,6 +14,7 @@ TRANSITION = Transition(
     name="reprocess",
     keys=("job", "dead", "pending"),
     args=("id", "fresh"),
+    optional=1,
     repeatable=True,
     section="4.15",
 )

@@ -15,6 +15,7 @@ TRANSITION = Transition(
     name="schedule",
     keys=("job", "schedule"),
     args=("id", "payload", "mode", "value", "max_attempts"),
+    optional=1,
     repeatable=True,
     section="4.2",
 )

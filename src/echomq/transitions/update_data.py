@@ -15,6 +15,7 @@ TRANSITION = Transition(
     name="update_data",
     keys=("job",),
     args=("payload", "token"),
+    optional=1,
     repeatable=True,
     section="4.13",
 )

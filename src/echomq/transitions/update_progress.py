@@ -15,6 +15,7 @@ TRANSITION = Transition(
     name="update_progress",
     keys=("job",),
     args=("progress", "id", "base", "token"),
+    optional=1,
     repeatable=True,
     section="4.13",
 )

@@ -98,7 +98,7 @@ class TestCalls:
     async def test_an_error_of_a_body_names_file_and_line(self, kind: Kind, server: RealServer) -> None:
         (job,) = jobs(1)
         good = enqueue(KEYS, job, b"x")
-        bad = Call(TRANSITION, (b"not a key",) * 2, (), good.decode, job)
+        bad = Call(TRANSITION, good.keys, (job, b"x", b"not a number"), good.decode, job)
         async with speaking(kind, server.url) as client:
             with pytest.raises(ServerError, match=r"\[at \S+\.lua:\d+\]"):
                 await client.run(bad)

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from echomq.transitions import complete, counts, enqueue
+from echomq.transitions import complete, counts, enqueue, extend_many
 from echomq.transitions._bodies import body_of, locate
 from echomq.transitions.call import Transition
 from echomq.transitions.catalogue import TRANSITIONS
@@ -162,15 +162,42 @@ def test_a_function_of_a_library_is_found_like_a_script() -> None:
 
 
 def test_names_are_bound_to_their_positions() -> None:
-    assert body_of(complete.TRANSITION).text.decode().splitlines()[:2] == [
+    assert body_of(complete.TRANSITION).text.decode().splitlines()[1:3] == [
         "local active_key, job_key = KEYS[1], KEYS[2]",
         "local id, token, base, result_ttl_ms, result = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]",
     ]
-    assert body_of(counts.TRANSITION).text.decode().splitlines()[:3] == [
+    assert body_of(counts.TRANSITION).text.decode().splitlines()[1:4] == [
         "local base_key = KEYS[1]",
         "local more_keys_at = 2",
         "local more_args_at, more_args_width = 1, 1",
     ]
+
+
+def test_a_script_opens_with_the_refusal_of_too_few_and_too_many_keys_and_arguments() -> None:
+    refusal = "complete takes the keys active job and the arguments id token base [result_ttl_ms] [result]"
+    assert complete.TRANSITION.arity == refusal
+    assert body_of(complete.TRANSITION).text.decode().splitlines()[0] == (
+        f"if #KEYS ~= 2 or #ARGV < 3 or #ARGV > 5 then return redis.error_reply('ERR {refusal}') end"
+    )
+    assert (
+        body_of(extend_many.TRANSITION)
+        .text.decode()
+        .splitlines()[0]
+        .startswith("if #KEYS ~= 1 or #ARGV < 2 or #ARGV % 2 ~= 0 then")
+    )
+    assert body_of(counts.TRANSITION).text.decode().splitlines()[0].startswith("if #KEYS < 1 then")
+    assert counts.TRANSITION.arity == "counts takes the keys base {set} and the arguments {metric}"
+
+
+@each
+def test_a_transition_takes_its_names_less_the_optional_ones_and_whole_groups(transition: Transition) -> None:
+    keys, args = len(transition.keys), len(transition.args)
+    for count in range(max(keys, args) + 9):
+        fits = keys - transition.optional_keys <= count <= keys or (count > keys and transition.more_keys is not None)
+        assert transition.takes(count, args) == fits
+        further = count - args
+        whole = bool(transition.more_args) and further > 0 and further % len(transition.more_args) == 0
+        assert transition.takes(keys, count) == (-transition.optional <= further <= 0 or whole)
 
 
 def test_a_missing_body_is_named() -> None:
