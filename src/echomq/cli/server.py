@@ -25,6 +25,9 @@ DEFAULT_BIND = "127.0.0.1"
 
 _PORT_MAX = 65_535
 _LOCK_WAIT_MS = 1_000  # clients look at the lock for moments, which must not turn the server away
+_USED_MS = 1_000  # a short command of somebody's is over by then
+_UNUSED_MS = 15_000  # the embedded server stops two to three linger times after its last user
+_LOOK_EVERY_MS = 50
 
 
 def serve(
@@ -88,17 +91,60 @@ def _hold(layout: Layout, listen: Listen, out: TextIO | None, say: Callable[[str
     """Be the keeper of this layout, so that no other watches or serves it."""
     layout.prepare()
     executable = binary.find(layout.home / "bin")
-    keeper = FileLock.wait(layout.keeper_lock, shared=False, deadline=time.monotonic() + _LOCK_WAIT_MS / 1000)
-    if keeper is None:
-        raise EmbeddedFailed(
-            f"a server for {layout.data} runs already, on {layout.socket}: use that one, stop it, or give another"
-            " --data-dir"
-        )
-    try:
-        with StopRequest() as stop:
+    with StopRequest() as stop:
+        keeper = FileLock.wait(layout.keeper_lock, shared=False, deadline=time.monotonic() + _LOCK_WAIT_MS / 1000)
+        if keeper is None:
+            keeper = _outlast(layout, stop, say)
+        if keeper is None:
+            return 0
+        try:
             return _run(executable, layout, listen, stop, out, say)
-    finally:
-        keeper.close()
+        finally:
+            keeper.close()
+
+
+def _outlast(layout: Layout, stop: StopRequest, say: Callable[[str], None]) -> FileLock | None:
+    """Wait until the embedded server stops that nobody uses any more; None when told to stop first.
+
+    Raises `EmbeddedFailed` when somebody uses it, or when it stays all the same: then it is no embedded one.
+    """
+    runs = f"a server for {layout.data} runs already, on {layout.socket}"
+    if not layout.private:  # only the user's own directory has a server that stops by itself
+        raise EmbeddedFailed(f"{runs}: use that one, stop it, or give another --data-dir")
+    say(f"{runs}: if nobody uses it, it stops within some seconds, and then this one starts")
+    last_free = last_used = time.monotonic()
+    while not stop.is_set:
+        if keeper := FileLock.take(layout.keeper_lock, shared=False):
+            return keeper
+        now = time.monotonic()
+        if _is_used(layout):
+            last_used = now
+        else:
+            last_free = now
+        if (now - last_free) * 1000 > _USED_MS:
+            raise EmbeddedFailed(
+                "other programs use it: end them and it stops by itself within ten seconds, or give another --data-dir"
+            )
+        if (now - last_used) * 1000 > _UNUSED_MS:
+            raise EmbeddedFailed(
+                "it does not stop: it is another `echomq server`, or a program without echomq is connected to it. End"
+                " that one, or give another --data-dir"
+            )
+        stop.wait(None, timeout_ms=_LOOK_EVERY_MS)  # a lock gives no signal when it becomes free
+    return None
+
+
+def _is_used(layout: Layout) -> bool:
+    """Tell whether a client has a share. A keeper that shuts its server down holds the lock alone: that is no use."""
+    alone = FileLock.take(layout.users_lock, shared=False)
+    if alone is not None:
+        alone.close()
+        return False
+    shared = FileLock.take(layout.users_lock, shared=True)
+    if shared is None:
+        return False
+    shared.close()
+    return True
 
 
 def _run(

@@ -41,10 +41,18 @@ def rotate(path: Path) -> None:
             path.replace(path.with_name(path.name + ".1"))
 
 
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its user may read, also where an earlier one was made otherwise: a log can name jobs."""
+    fd = os.open(path, flags, 0o600)
+    with contextlib.suppress(OSError):
+        os.fchmod(fd, 0o600)
+    return fd
+
+
 def opened(path: Path) -> IO[bytes]:
-    """Open a log for a child to append to. `EmbeddedFailed` when that cannot be done."""
+    """Open a log for a child to append to; only its user may read it. `EmbeddedFailed` when that cannot be done."""
     try:
-        return path.open("ab")
+        return open(path, "ab", opener=_private)
     except OSError as error:
         raise EmbeddedFailed(
             f"the log {path} cannot be written ({error.strerror}): make room, or set ECHOMQ_HOME to another place"
@@ -55,8 +63,9 @@ def note(path: Path, line: str) -> None:
     """Append a line with its time. A log that cannot be written is no reason to stop."""
     rotate(path)
     stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
-    with contextlib.suppress(OSError), path.open("a", encoding="utf-8", errors="backslashreplace") as log:
-        log.write(f"{stamp} [{os.getpid()}] {line}\n")
+    text = f"{stamp} [{os.getpid()}] {line}\n"
+    with contextlib.suppress(OSError), open(path, "ab", opener=_private) as log:
+        log.write(text.encode("utf-8", "backslashreplace"))
 
 
 def size_bytes(path: Path) -> int:

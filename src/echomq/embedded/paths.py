@@ -62,7 +62,7 @@ class Layout:
     home: Path
     data: Path
     socket: Path
-    private: bool  # True: the home must be closed to everybody else
+    private: bool  # True: the home must be closed to everybody else; False: nobody else may write to it
 
     @classmethod
     def of_home(cls, home: Path, *, socket: Path | None = None) -> Self:
@@ -72,7 +72,11 @@ class Layout:
 
     @classmethod
     def of_data_dir(cls, data: Path, *, socket: Path | None = None) -> Self:
-        """Return the layout of a server whose append-only file is to stand in `data`."""
+        """Return the layout of a server whose append-only file is to stand in `data`.
+
+        Such a directory is an administrator's, who may let others look into it (a service manager makes it with mode
+        755): each file and socket in it is closed to them all the same. Only everybody's writing is refused.
+        """
         data = _absolute(data)
         return cls(home=data, data=data, socket=_socket_of(data, socket), private=False)
 
@@ -117,6 +121,8 @@ class Layout:
         Safe to repeat and to run in many processes at once. Raises `EmbeddedFailed` with one sentence.
         """
         _make(self.home, private=self.private)
+        if not self.private:
+            _refuse_if_anybody_writes(self.home)
         _make(self.data, private=False)
         _make(self.socket.parent, private=self.socket == _sheltered(self.home))
 
@@ -161,6 +167,15 @@ def _make(path: Path, *, private: bool) -> None:
         raise EmbeddedFailed(
             f"the directory {path} of the embedded server is not writable: set ECHOMQ_HOME to a directory that you"
             " can write"
+        )
+
+
+def _refuse_if_anybody_writes(path: Path) -> None:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & stat.S_IWOTH:
+        raise EmbeddedFailed(
+            f"every user may write to the directory {path} (mode {mode:o}) and could replace"
+            " the server's files: run chmod o-w on it, or give another --data-dir"
         )
 
 

@@ -24,7 +24,9 @@ class Wake(enum.Enum):
 class StopRequest:
     """SIGTERM and SIGINT as a flag that can be waited for. A context manager; main thread only.
 
-    The handler writes to a pipe, so a signal that arrives just before the wait ends it too.
+    The handler writes to a pipe, so a signal that arrives just before the wait ends it too. After the first signal the
+    process is about to end, so later ones are ignored from then on, also after the context: a second signal during the
+    last steps of an orderly end must not turn it into a killing.
     """
 
     def __init__(self) -> None:
@@ -41,7 +43,7 @@ class StopRequest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if self.is_set else handler)
         os.close(self._read)
         os.close(self._write)
 

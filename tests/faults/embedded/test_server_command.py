@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from echomq.cli import server as server_command
 from echomq.cli.server import serve
 from echomq.embedded import acquire, socket_url
 from echomq.embedded.paths import Layout
@@ -124,6 +125,63 @@ def test_it_is_refused_while_the_embedded_server_runs(home: Home) -> None:
     with acquire(home.path, linger_ms=home.linger_ms):
         assert serve(home=home.path, err=said) == 1
     assert "runs already" in said.getvalue()
+    assert "other programs use it" in said.getvalue()
+
+
+def test_it_follows_an_embedded_server_that_nobody_uses_any_more(home: Home, run: Callable[..., Foreground]) -> None:
+    with acquire(home.path, linger_ms=home.linger_ms):
+        home.call("SET", "job", "1")
+        before = home.server_pid()
+    server = run(home=home.path)
+    server.ready()
+    assert home.server_pid() != before
+    assert home.call("GET", "job") == "1"
+    assert server.end(signal.SIGTERM)[0] == 0
+
+
+def test_it_is_refused_beside_another_on_the_same_directory(
+    home: Home, run: Callable[..., Foreground], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_command, "_UNUSED_MS", 200)
+    first = run(home=home.path)
+    first.ready()
+    said = io.StringIO()
+    assert serve(home=home.path, err=said) == 1
+    assert "it is another `echomq server`" in said.getvalue()
+    assert first.end(signal.SIGTERM)[0] == 0
+
+
+def test_a_signal_ends_the_wait_for_another_server(home: Home, run: Callable[..., Foreground]) -> None:
+    first = run(home=home.path)
+    first.ready()
+    second = run(home=home.path)
+    assert second.process.stderr is not None
+    assert "if nobody uses it" in second.process.stderr.readline()
+    assert second.end(signal.SIGINT)[:2] == (0, "")
+    assert first.end(signal.SIGTERM)[0] == 0
+
+
+def test_more_signals_do_not_turn_an_orderly_end_into_another(home: Home, run: Callable[..., Foreground]) -> None:
+    server = run(home=home.path)
+    server.ready()
+    server.process.send_signal(signal.SIGINT)
+    while server.process.poll() is None:
+        server.process.send_signal(signal.SIGTERM)
+    assert server.process.returncode == 0
+
+
+def test_the_files_of_a_directory_that_others_may_look_into_are_closed_to_them(
+    home: Home, run: Callable[..., Foreground]
+) -> None:
+    data = home.path.parent / "data"
+    data.mkdir()
+    data.chmod(0o755)
+    server = run(home=home.path, data_dir=data)
+    server.ready()
+    assert {path.name: path.stat().st_mode & 0o077 for path in data.iterdir()} == dict.fromkeys(
+        (path.name for path in data.iterdir()), 0
+    )
+    assert server.end(signal.SIGTERM)[0] == 0
 
 
 def test_one_that_was_killed_leaves_a_server_that_makes_room(home: Home, run: Callable[..., Foreground]) -> None:

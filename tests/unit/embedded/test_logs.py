@@ -16,6 +16,18 @@ def test_a_log_is_two_files_of_a_bounded_size(tmp_path: Path, monkeypatch: pytes
     assert "line 199" in log.read_text()
 
 
+@pytest.mark.parametrize("mode", [None, 0o644])
+def test_a_log_is_its_users_alone(tmp_path: Path, mode: int | None) -> None:
+    noted, given = tmp_path / "keeper.log", tmp_path / "server.log"
+    if mode is not None:
+        for path in (noted, given):
+            path.touch()
+            path.chmod(mode)
+    logs.note(noted, "line")
+    logs.opened(given).close()
+    assert [path.stat().st_mode & 0o777 for path in (noted, given)] == [0o600, 0o600]
+
+
 def test_a_log_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
     logs.note(tmp_path / "missing" / "log", "line")
     logs.rotate(tmp_path / "missing" / "log")

@@ -77,6 +77,12 @@ def test_a_given_data_directory_keeps_its_mode(tmp_path: Path) -> None:
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
+def test_a_data_directory_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o757)
+    with pytest.raises(EmbeddedFailed, match="every user may write"):
+        Layout.of_data_dir(tmp_path).prepare()
+
+
 def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
     found = tmp_path.stat()
     assert refusal(tmp_path, found, uid=found.st_uid) is None
