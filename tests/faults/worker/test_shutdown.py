@@ -75,12 +75,11 @@ async def test_a_keyboard_interrupt_of_a_handler_fails_its_attempt_and_ctrl_c_st
     jobs = app.jobs(queue)
     poison = (await jobs.enqueue(b"interrupt")).job
     healthy = (await jobs.enqueue(b"ok")).job
-    async with worker_process(server.url, queue, **OPTIONS, max_attempts=1) as worker:
+    async with worker_process(server.url, queue, **OPTIONS, max_attempts=1, grace_ms=100) as worker:
         await worker.said(f"end {healthy}")
         await counted(jobs, dead=1, completed=1)
         running = (await jobs.enqueue(b"first-waits")).job
         await worker.said(f"start {running}")
-        worker.signal(signal.SIGINT)  # the first waits for the grace, the second does not
         worker.signal(signal.SIGINT)
         assert (await worker.report())["handed_back"] == [str(running)]
         assert await worker.exit_code() == 0
