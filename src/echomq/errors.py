@@ -35,6 +35,7 @@ __all__ = [
     "KindRefused",
     "Loading",
     "LoopEnded",
+    "NoFiles",
     "NoPermission",
     "NodeLeaseLapsed",
     "NodesExhausted",
@@ -106,7 +107,7 @@ class PayloadTooLarge(BadInput):
     def __init__(self, what: str, size_bytes: int, limit_bytes: int) -> None:
         super().__init__(
             f"the {what} has {size_bytes} bytes and the limit is {limit_bytes}: store the data elsewhere and send a"
-            " reference to it, or raise `payload_bytes_max`"
+            f" reference to it{'' if what == 'progress' else ', or raise `payload_bytes_max`'}"
         )
         self.what = what
         self.size_bytes = size_bytes
@@ -159,13 +160,17 @@ class NodesExhausted(EchoMQError):
 
 
 class ServerError(EchoMQError):
-    """The server answered a transition with an error. Nothing of the transition was written.
+    """The server answered with an error.
+
+    A transition judges everything before its first write, so a refusal of its own changes nothing: the subclasses but
+    `NoPermission`, and texts that name a bad argument, number or key. What a server itself forbids in the middle of a
+    script leaves the part before it.
 
     `word` is the first word of the reply (for example ``WRONGTYPE``), `reply` the whole text, `about` the transition
     and the job or key it was for.
     """
 
-    advice = "read the server's message; nothing was written"
+    advice = "read the server's message; unless it names what was refused, look at the job (`get_state`) before a repeat"
 
     def __init__(self, reply: str, *, about: str) -> None:
         super().__init__(f"{about} was refused by the server ({reply}): {self.advice}")
@@ -205,9 +210,16 @@ class Loading(ServerError):
 
 
 class NoPermission(ServerError):
-    """The user of this connection may not run the command or touch the key."""
+    """The user of this connection may not run the command, or touch the key or the channel.
 
-    advice = "give the user EVALSHA, SCRIPT and the keys `emq:{*` and `{emq}:*`; nothing was written"
+    With `NOPERM` the call itself was refused and nothing was written. With `ACL failure in script` a command inside was,
+    and what came before it is written.
+    """
+
+    advice = (
+        "give the user every right that docs/wire.md lists; after an `ACL failure in script` look at the job"
+        " (`get_state`), since a part may have been written"
+    )
 
 
 # --- the link -------------------------------------------------------------------------------------------------------
@@ -344,6 +356,15 @@ class EmbeddedFailed(EchoMQError):
 
 
 # --- the demo -------------------------------------------------------------------------------------------------------
+
+
+class NoFiles(BadInput):
+    """The directory for the demo is none, or has no file that can be read. Name another."""
+
+    def __init__(self, directory: str, reason: str) -> None:
+        super().__init__(f"{directory} {reason}: name a directory with files in it")
+        self.directory = directory
+        self.reason = reason
 
 
 class DemoFailed(EchoMQError):

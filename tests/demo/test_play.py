@@ -10,7 +10,7 @@ import pytest
 from echomq.demo.handler import facts_of
 from echomq.demo.play import DemoOptions, play
 from echomq.demo.report import Figures
-from echomq.errors import DemoFailed, InvalidOption
+from echomq.errors import DemoFailed, NoFiles
 from tests.demo.scene import Recorder, Tree
 from tests.harness.wire import Wire
 from tests.servers import RealServer
@@ -148,5 +148,5 @@ def test_a_directory_without_files_is_refused_before_anything_starts(
 ) -> None:
     directory = tmp_path if empty else tmp_path / "missing"
 
-    with pytest.raises(InvalidOption, match="directory"):
+    with pytest.raises(NoFiles, match="directory"):
         play("unix:///nowhere", DemoOptions(directory=directory), recorder)

@@ -19,10 +19,18 @@ from tests.servers import RealServer
 
 WAIT_S = 60.0
 
+# The test run may have been started with SIGINT ignored, as a script's background job is, and that is inherited.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from echomq.cli.main import run
+run()
+"""
+
 
 @contextlib.contextmanager
 def demo(server: RealServer, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "echomq.cli.main", "demo", "--url", server.url, *arguments]
+    command = [sys.executable, "-c", PROGRAM, "demo", "--url", server.url, *arguments]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("ECHOMQ_")}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, start_new_session=True
@@ -134,5 +142,5 @@ def test_a_directory_that_is_none_is_a_usage_error(real_server: RealServer, tmp_
         out, err = process.communicate(timeout=WAIT_S)
 
     assert (process.returncode, out) == (2, "")
-    assert "a directory that exists" in err
+    assert err == f"echomq: {tmp_path / 'missing'} is not a directory that exists: name a directory with files in it\n"
     assert "Traceback" not in err

@@ -49,7 +49,8 @@ def sentences(figures: Figures) -> list[str]:
     if figures.start_p50_ms is not None and figures.start_p99_ms is not None:
         said.append(
             f"From enqueue to start: half of the jobs within {figures.start_p50_ms:,} ms, 99 of 100 within"
-            f" {figures.start_p99_ms:,} ms; all stand in line at once, so this is the line."
+            f" {figures.start_p99_ms:,} ms. All stand in line at once, so this is the line"
+            + (", without those that waited for the killed worker's leases." if figures.recovered else ".")
         )
     said.append(
         f"{figures.run_s:.1f} s of work with the wait for the dead worker's leases, {figures.total_s:.1f} s in all."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from echomq.errors import InvalidOption
+from echomq.errors import InvalidOption, NoFiles
 
 __all__ = ["LIMIT", "Found", "default_directory", "find_files", "shown"]
 
@@ -45,13 +45,13 @@ def find_files(directory: Path | None, *, limit: int = LIMIT) -> Found:
     """Return the regular files below a directory, at most `limit`; None stands for Python's own library.
 
     Of the library everything but installed packages and caches is taken, of any other directory everything. Raises
-    `InvalidOption` for what is no directory and when there is no file at all.
+    `NoFiles` for what is no directory and when there is no file at all.
     """
     if limit < 1:
         raise InvalidOption("limit", limit, "a whole number from 1 on")
     root = default_directory() if directory is None else directory
     if not root.is_dir():
-        raise InvalidOption("directory", str(root), "a directory that exists")
+        raise NoFiles(str(root), "is not a directory that exists")
     files: list[bytes] = []
     unreadable: list[bytes] = []
     size_bytes = 0
@@ -69,7 +69,7 @@ def find_files(directory: Path | None, *, limit: int = LIMIT) -> Found:
         elif len(unreadable) < limit:
             unreadable.append(path)
     if not files:
-        raise InvalidOption("directory", str(root), "a directory with at least one file that can be read")
+        raise NoFiles(str(root), "has no file that you can read")
     return Found(directory=root, files=tuple(files), size_bytes=size_bytes, unreadable=tuple(unreadable), is_cut=is_cut)
 
 

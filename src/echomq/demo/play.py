@@ -7,7 +7,6 @@ fails. No process is left either.
 import os
 import secrets
 import signal
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from echomq.demo.report import (
     percentile,
     waits_ms,
 )
+from echomq.demo.scratch import remove_leftovers, scratch
 from echomq.demo.show import Moment, Show
 from echomq.demo.stage import WORKER_COMMAND, Actor, Kill, Stage
 from echomq.demo.words import about, counted
@@ -64,7 +64,7 @@ class DemoOptions:
 def play(url: str, options: DemoOptions, show: Show) -> Figures:
     """Play the demo on the server at `url` and return its figures. Tells `show` what happens as it happens.
 
-    Raises `InvalidOption` for a directory without files, `DemoFailed` when a worker cannot run, and what talking to
+    Raises `BadInput` for a directory without files, `DemoFailed` when a worker cannot run, and what talking to
     the server can raise. In each case, and on `KeyboardInterrupt`, nothing is left behind.
     """
     began = time.monotonic()
@@ -72,12 +72,13 @@ def play(url: str, options: DemoOptions, show: Show) -> Figures:
     for sentence in about(found):
         show.say(sentence)
     queue = f"demo-{secrets.token_hex(4)}"
-    with EchoMQ(url) as app, tempfile.TemporaryDirectory(prefix="echomq-demo-") as directory:
+    remove_leftovers()
+    with EchoMQ(url) as app, scratch() as directory:
         jobs = app.blocking_jobs(queue)
         orders = Orders(
             url=url, queue=queue, journal="", lease_ms=LEASE_MS, beat_ms=BEAT_MS, result_ttl_ms=RESULT_TTL_MS
         )
-        stage = Stage(orders, Path(directory), command=options.worker_command)
+        stage = Stage(orders, directory, command=options.worker_command)
         try:
             figures = _Play(jobs, stage, found, show).run()
         finally:
@@ -203,9 +204,10 @@ class _Play:
             part = ids[at : at + SLICE]
             endings.update(zip(part, self.jobs.get_results(part), strict=True))
         problems = compare(self.paths, endings, {job: own[path] for job, path in self.paths.items()})
-        waits = waits_ms(self.stage.started(), ids)
         held = self.kill.held if self.kill is not None else ()
         again = {job for job, ending in endings.items() if isinstance(ending, Finished) and ending.attempts > 1}
+        # Without the recovered ones: those waited for a lease to end, and not only in the line.
+        waits = waits_ms(self.stage.started(), (job for job in ids if job not in again))
         return Figures(
             directory=shown(os.fsencode(self.found.directory)),
             files=len(self.found.files),

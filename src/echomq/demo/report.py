@@ -40,7 +40,8 @@ class Figures:
     """All that a run has shown. Times in ms or s as named; `None` where nothing was measured.
 
     `killed_at` is how many jobs had started when a worker was killed, `held` how many it provably held, `held_back` how
-    many of those ended with a result of a later attempt. `recovered` counts all results that needed a later attempt.
+    many of those ended with a result of a later attempt. `recovered` counts all results that needed a later attempt;
+    the speed and the waits from enqueue to start are those of the others.
     """
 
     directory: str

@@ -152,6 +152,19 @@ def test_the_demo_in_json_has_every_figure() -> None:
     assert set(as_plain(GOOD)) == {"good", *(each.name for each in fields(GOOD))}
 
 
+@pytest.mark.parametrize(
+    ("recovered", "end"),
+    [
+        (0, "so this is the line."),
+        (1, "so this is the line, without those that waited for the killed worker's leases."),
+    ],
+)
+def test_what_stands_in_the_figures_about_the_line_is_said(recovered: int, end: str) -> None:
+    about = next(line for line in sentences(replace(GOOD, recovered=recovered)) if line.startswith("From enqueue"))
+
+    assert about.endswith(end)
+
+
 def test_a_good_demo_says_so() -> None:
     assert sentences(GOOD)[-1] == "Nothing was lost, and every result is right."
 
