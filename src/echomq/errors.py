@@ -170,7 +170,9 @@ class ServerError(EchoMQError):
     and the job or key it was for.
     """
 
-    advice = "read the server's message; unless it names what was refused, look at the job (`get_state`) before a repeat"
+    advice = (
+        "read the server's message; unless it names what was refused, look at the job (`get_state`) and repeat then"
+    )
 
     def __init__(self, reply: str, *, about: str) -> None:
         super().__init__(f"{about} was refused by the server ({reply}): {self.advice}")
@@ -212,8 +214,8 @@ class Loading(ServerError):
 class NoPermission(ServerError):
     """The user of this connection may not run the command, or touch the key or the channel.
 
-    With `NOPERM` the call itself was refused and nothing was written. With `ACL failure in script` a command inside was,
-    and what came before it is written.
+    With `NOPERM` the call itself was refused and nothing was written. With `ACL failure in script` a command inside it
+    was, and what came before is written.
     """
 
     advice = (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from echomq.errors import BadInput
+from echomq.errors import BadInput, PayloadTooLarge
 from echomq.records import Gone, Logged, Logs, Stale, Token, Updated
 from echomq.transitions.add_log import add_log
 from echomq.transitions.logs import logs
@@ -151,3 +151,12 @@ def test_what_is_out_of_range_is_refused_before_the_wire(case: Case) -> None:
         add_log(case.keys, J1, "text")  # type: ignore[arg-type]  # the mistake under test
     with pytest.raises(BadInput):
         update_data(case.keys, J1, b"x", token=0)  # type: ignore[arg-type]  # the mistake under test
+
+
+def test_progress_is_at_most_four_kibibytes_for_every_caller(case: Case) -> None:
+    case.given(case.seed().pending(J1))
+    with pytest.raises(PayloadTooLarge, match="4097 bytes and the limit is 4096"):
+        update_progress(case.keys, J1, b"x" * 4097)
+    long = published_form(update_progress(case.keys, J1, b"x"), b"x" * 4097, J1, case.keys.base)
+    case.errs(long, "ERR")
+    case.step(update_progress(case.keys, J1, b"x" * 4096), Updated(J1), case.seed().pending(J1, progress=b"x" * 4096))

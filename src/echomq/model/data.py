@@ -12,6 +12,7 @@ from echomq.model.jobs import STALE
 from echomq.model.keyspace import Keyspace
 from echomq.model.values import Hash
 from echomq.resp.reply import ErrorReply, Reply
+from echomq.transitions.checks import PROGRESS_BYTES_MAX
 
 __all__ = ["BODIES"]
 
@@ -28,7 +29,10 @@ def update_data(space: Keyspace, given: Given) -> Reply:
 
 def update_progress(space: Keyspace, given: Given) -> Reply:
     """Write the progress and publish it on the queue's channel: 1, -1 when the job is gone, or EMQSTALE."""
-    row, job, progress = space.hash(given.keys["job"]), given.args["id"], given.args["progress"]
+    job, progress = given.args["id"], given.args["progress"]
+    if len(progress) > PROGRESS_BYTES_MAX:
+        return ErrorReply(f"ERR the progress has {len(progress)} bytes and the limit is {PROGRESS_BYTES_MAX}")
+    row = space.hash(given.keys["job"])
     refusal = _refusal(row, given)
     if refusal is not None:
         return refusal

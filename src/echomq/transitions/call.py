@@ -5,9 +5,10 @@ A `Transition` declares the names of its keys and arguments once: the Lua lines 
 function that turns the reply into an answer. Neither does I/O: the drivers carry a Call, the model interprets it.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from echomq.errors import (
     EchoMQError,
@@ -37,6 +38,9 @@ _BY_WORD: dict[str, type[ServerError]] = {
     "LOADING": Loading,
     "NOPERM": NoPermission,
 }
+
+# Servers from 7 on say the one, earlier ones the other.
+_FORBIDDEN_INSIDE: Final = re.compile(r"^ERR (ACL failure in script|The user executing the script can't)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +115,10 @@ def _listed(names: Sequence[str], optional: int, repeated: Sequence[str]) -> str
 def refused(transition: Transition, subject: object, reply: Reply) -> EchoMQError:
     """Return the exception for a reply that is no answer: an error reply, or one the transition cannot have.
 
-    The error is mapped by its first word only (protocol 4.0).
+    The error is mapped by its first word only (protocol 4.0); what a user may not do inside a script has none.
     """
     about = f"{transition.name} of {subject}"
     if isinstance(reply, ErrorReply):
-        return _BY_WORD.get(reply.word, ServerError)(reply.text, about=about)
+        kind = NoPermission if _FORBIDDEN_INSIDE.search(reply.text) else _BY_WORD.get(reply.word, ServerError)
+        return kind(reply.text, about=about)
     return UnexpectedReply(about, reply)

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from echomq.batches import BATCH_MAX
-from echomq.errors import InvalidOption, InvalidPayload, InvalidToken
+from echomq.errors import InvalidOption, InvalidPayload, InvalidToken, PayloadTooLarge
 from echomq.records import Token
 
 __all__ = [
     "LEASE_MS_MAX",
+    "PROGRESS_BYTES_MAX",
     "check_batch",
     "check_bytes",
     "check_cursor",
@@ -15,6 +16,7 @@ __all__ = [
     "check_lease",
     "check_limit",
     "check_number",
+    "check_progress",
     "check_token",
 ]
 
@@ -24,6 +26,9 @@ MS_MAX = 2**53 - 1
 LEASE_MS_MAX = 7 * 24 * 3600 * 1000
 """The longest lease: a week, in ms. A crashed worker's job is not seen again before its lease ends."""
 
+PROGRESS_BYTES_MAX = 4 * 1024
+"""The longest progress, in bytes: every listener of the queue is sent it, and the script reads it byte by byte."""
+
 _CURSOR_DIGITS = 20
 
 
@@ -31,6 +36,13 @@ def check_bytes(what: str, value: bytes) -> bytes:
     """Return the value if it is bytes, or raise `InvalidPayload`."""
     if not isinstance(value, bytes):
         raise InvalidPayload(what, value)
+    return value
+
+
+def check_progress(value: bytes) -> bytes:
+    """Return the progress, or raise `InvalidPayload`, or `PayloadTooLarge` over `PROGRESS_BYTES_MAX`."""
+    if len(check_bytes("progress", value)) > PROGRESS_BYTES_MAX:
+        raise PayloadTooLarge("progress", len(value), PROGRESS_BYTES_MAX)
     return value
 
 

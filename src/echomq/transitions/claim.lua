@@ -8,6 +8,7 @@
 --
 -- The head is looked at before anything is taken (W2). Ids without a job are passed over and dropped, so that "empty"
 -- means empty (W26); they are never written to (W4). Windows grow, since a ghost is rare and one head is the rule.
+--@use is_broken
 --@use whole
 --@use now_ms
 --@use broken_row
@@ -26,7 +27,7 @@ while from < 1000 do
     local id = heads[place]
     local job_key = rows .. id
     local row = redis.pcall('HMGET', job_key, 'attempts', 'payload')
-    if row.err then
+    if row.err and is_broken(row) then
       return broken_row(id)
     end
     local attempts = row[1]

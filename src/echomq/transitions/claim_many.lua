@@ -12,6 +12,7 @@
 -- The pause flag is read in the same step (W33). One broken row stops nobody: its id goes to dead and is named (W2).
 -- Ids without a job are dropped (W4). A hundred heads more than asked for are looked at, so ghosts do not make it seem
 -- empty (W26).
+--@use is_broken
 --@use whole
 --@use now_ms
 --@use bounded
@@ -43,7 +44,7 @@ for place = 1, #heads do
     if count == most then
       break
     end
-  elseif row.err or attempts then
+  elseif attempts or (row.err and is_broken(row)) then
     broken[#broken + 1] = id
     if attempts then
       damaged[#damaged + 1] = id

@@ -11,6 +11,7 @@
 --
 -- A right token is not enough: the job is leased, or ready again after a lapse and claimed by nobody since (W9). The
 -- row, its subkeys (W39) and the lease go in one step; a flow parent is read here and told here (W3, W13).
+--@use is_broken
 --@use stale
 --@use broken_row
 --@use whole
@@ -24,7 +25,7 @@
 --@use child_completed
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'parent', 'parent_queue')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 local attempts, group = row[1], row[2]

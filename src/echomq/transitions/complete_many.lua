@@ -8,6 +8,7 @@
 -- Each answer and effect is that of complete. Everything is read and judged first, so an error has changed nothing, and
 -- what is damaged stops its own job only; a counter that is damaged is not raised. An id that comes twice is gone the
 -- second time. Deleting is gathered: 140 jobs have 980 keys.
+--@use is_broken
 --@use whole
 --@use now_ms
 --@use look_counter
@@ -51,7 +52,7 @@ for place = 1, count do
   local row = pcall('HMGET', key, 'attempts', 'group', 'parent', 'parent_queue')
   local attempts, group, leased = row[1], row[2], scores[place]
   local lane
-  if row.err then
+  if row.err and is_broken(row) then
     answers[place] = 'broken'
   elseif not attempts or seen[id] then
     answers[place] = 'gone'

@@ -12,6 +12,7 @@
 --        WRONGTYPE the row is no hash
 --
 -- The job leaves its lease as by complete, so its group gets its place back (W6).
+--@use is_broken
 --@use stale
 --@use broken_row
 --@use due_at
@@ -26,7 +27,7 @@ if string.sub(id, 1, 3) ~= 'JOB' then
   return redis.error_reply('EMQKIND ' .. id .. ' does not begin with JOB')
 end
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'unspent')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 local attempts, group = row[1], row[2]

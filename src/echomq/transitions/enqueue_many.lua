@@ -7,6 +7,7 @@
 --        WRONGTYPE the row of one id is no hash, nothing written
 --
 -- Each as enqueue. The set is written first, which a full server refuses: then nothing is written.
+--@use is_broken
 --@use broken_row
 --@use whole
 --@use in_chunks
@@ -29,7 +30,7 @@ for place = 1, count do
   end
   local job_key = rows .. id
   local fields = pcall('HLEN', job_key)
-  if type(fields) == 'table' then
+  if type(fields) == 'table' and is_broken(fields) then
     return broken_row(id)
   end
   if seen[id] or (fields > 0 and call('HEXISTS', job_key, 'attempts') == 1) then

@@ -8,6 +8,7 @@
 --
 -- It never creates a lease: a job that was reaped or scheduled would stand in two places (W5). It asks for the token,
 -- not for the time: an overdue lease that nobody took is still the holder's.
+--@use is_broken
 --@use stale
 --@use broken_row
 --@use whole
@@ -15,7 +16,7 @@
 
 local lease = whole('lease_ms', lease_ms, 1)
 local row = redis.pcall('HMGET', job_key, 'attempts')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 if not row[1] then

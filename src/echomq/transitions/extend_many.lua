@@ -6,6 +6,7 @@
 -- reply  the ids whose lease was not extended: stale, gone, not leased, or with a row that is no hash
 --
 -- It never creates a lease (W5).
+--@use is_broken
 --@use whole
 --@use now_ms
 --@use in_chunks
@@ -21,7 +22,8 @@ local refused, leases = {}, {}
 for at = more_args_at, #ARGV, 2 do
   local id, token = ARGV[at], ARGV[at + 1]
   local row = pcall('HMGET', rows .. id, 'attempts')
-  if row[1] == token and token ~= '0' and call('ZSCORE', active_key, id) then
+  local broken = row.err and is_broken(row)
+  if not broken and row[1] == token and token ~= '0' and call('ZSCORE', active_key, id) then
     local used = #leases
     leases[used + 1], leases[used + 2] = deadline, id
   else

@@ -10,6 +10,7 @@
 --        WRONGTYPE no set has the id, and the row is no hash
 --
 -- The sets decide, and the row only where no set has the id. A job that waits in its lane is pending (D11).
+--@use is_broken
 --@use broken_row
 --@use base_of
 
@@ -26,7 +27,7 @@ if redis.call('ZSCORE', dead_key, id) then
   return 'dead'
 end
 local row = redis.pcall('HMGET', job_key, 'state', 'group')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 if not row[1] then

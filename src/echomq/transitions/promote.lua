@@ -8,6 +8,7 @@
 --
 -- Each job goes to its own place. Ids without a job are dropped and not written to (W4). Ids with a broken row go to
 -- dead, and so does a job whose lane is damaged. Everything is looked at before anything is written.
+--@use is_broken
 --@use bounded
 --@use now_ms
 --@use look_lane
@@ -28,7 +29,7 @@ local flat, grouped, broken, damaged = {}, {}, {}, {}
 for place = 1, #due do
   local id = due[place]
   local row = pcall('HMGET', rows .. id, 'attempts', 'group')
-  if row.err then
+  if row.err and is_broken(row) then
     broken[#broken + 1] = id
   elseif row[1] and row[2] then
     local lane = look_lane(base, row[2])

@@ -5,13 +5,14 @@
 --        base       the queue's base, itself no key
 -- args   id
 -- reply  ["promoted"]   ["gone"]   ["not_scheduled"]   WRONGTYPE the row is no hash
+--@use is_broken
 --@use broken_row
 --@use need
 --@use look_lane
 --@use make_ready
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 if not row[1] then

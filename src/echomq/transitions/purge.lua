@@ -9,6 +9,7 @@
 --
 -- A row without `died_at` counts as of its minting, and so do ids without a job and broken rows. Ids stand in mint
 -- order, and nothing dies before it is minted: the first one that is too young ends the walk.
+--@use is_broken
 --@use bounded
 --@use now_ms
 --@use counted
@@ -30,7 +31,8 @@ for place = 1, #ids do
     break
   end
   local row = redis.pcall('HMGET', rows .. id, 'attempts', 'died_at')
-  local died = row[1] and row[2] and counted(row[2]) or minted
+  local broken = row.err and is_broken(row)
+  local died = not broken and row[1] and row[2] and counted(row[2]) or minted
   if died <= born_by then
     old[#old + 1] = id
   end

@@ -11,6 +11,7 @@
 -- Only what has no attempt left dies: a job that kills its workers ends at its cap (W20). Ids without a job are dropped
 -- and not written to (W4). Ids with a broken row go to dead, and so does a job whose numbers, lane or parent are damaged;
 -- its group's count is lowered all the same, when that is sound. Everything is looked at before anything is written.
+--@use is_broken
 --@use bounded
 --@use now_ms
 --@use attempts_spent
@@ -40,7 +41,7 @@ for place = 1, #lapsed do
   local row = pcall('HMGET', rows .. id, 'attempts', 'group', 'max_attempts', 'unspent', 'parent', 'parent_queue',
     'parent_policy')
   local attempts, group = row[1], row[2] or nil
-  if row.err then
+  if row.err and is_broken(row) then
     dead[#dead + 1] = id
   elseif not attempts then
     ghosts[#ghosts + 1] = id

@@ -8,6 +8,7 @@
 --
 -- The token stays as it is, since it is the fence; `unspent` counts what the cap must not. Only a leased job is handed
 -- back: one that lapsed is ready already.
+--@use is_broken
 --@use broken_row
 --@use need
 --@use counted
@@ -17,7 +18,7 @@
 --@use make_ready
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'unspent')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 local attempts, group = row[1], row[2]

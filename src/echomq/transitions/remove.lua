@@ -13,6 +13,7 @@
 -- A grouped job leaves its lane or its place in flight too (W7). A field lock without a TTL is the mark of a crashed
 -- worker or of an old server, so it counts only while the lease runs (W36). A broken row and a skeleton are cleared
 -- away, and of a group that is damaged what is sound.
+--@use is_broken
 --@use base_of
 --@use look_lane
 --@use lower_active
@@ -23,6 +24,7 @@
 local call, pcall = redis.call, redis.pcall
 local result_key = job_key .. ':result'
 local row = pcall('HMGET', job_key, 'group', 'lock')
+local broken = row.err and is_broken(row)
 local leased_until = call('ZSCORE', active_key, id)
 local parked
 if did ~= '' then
@@ -34,7 +36,7 @@ local function locked()
   if call('EXISTS', job_key .. ':lock') == 1 then
     return true
   end
-  if row.err or not row[2] then
+  if broken or not row[2] then
     return false
   end
   -- Servers without TTLs of fields answer with an error.
@@ -49,7 +51,7 @@ if call('EXISTS', job_key) == 1 and locked() then
   return redis.error_reply('EMQLOCK a worker holds ' .. id)
 end
 local base = base_of(job_key, id)
-local group = not row.err and row[1] or nil
+local group = not broken and row[1] or nil
 local lane
 if group then
   lane = look_lane(base, group)

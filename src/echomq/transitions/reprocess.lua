@@ -8,6 +8,7 @@
 -- reply  1 ready   -1 gone   EMQSTATE the job is not dead   WRONGTYPE the row is no hash
 --
 -- A grouped job goes to its own lane, so it stays within the group's limit (W8).
+--@use is_broken
 --@use broken_row
 --@use base_of
 --@use need
@@ -17,7 +18,7 @@
 --@use revive
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 if not row[1] then

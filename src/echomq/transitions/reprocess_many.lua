@@ -9,6 +9,7 @@
 --
 -- Ids without a job are dropped. A broken row stays where it is, for somebody to look at, and so does a job whose lane or
 -- attempts are damaged; going on from an id, and not from the start, is what passes it by.
+--@use is_broken
 --@use bounded
 --@use counted
 --@use look_lane
@@ -24,6 +25,7 @@ redis.call('ZCARD', base_key .. 'pending')
 for place = 1, #ids do
   local id = ids[place]
   local row = redis.pcall('HMGET', rows .. id, 'attempts', 'group')
+  local broken = row.err and is_broken(row)
   local attempts, group = row[1], row[2] or nil
   if attempts and counted(attempts) then
     local lane = group and look_lane(base_key, group)
@@ -31,7 +33,7 @@ for place = 1, #ids do
       leaving[#leaving + 1] = id
       jobs[#jobs + 1] = { id = id, attempts = attempts, group = group, lane = lane }
     end
-  elseif not row.err and not attempts then
+  elseif not broken and not attempts then
     leaving[#leaving + 1] = id
   end
 end

@@ -6,11 +6,12 @@
 --        mode    in: value is ms from now   at: value is Unix ms
 --        value
 -- reply  ["scheduled", due ms as decimal text]   ["gone"]   ["not_scheduled"]   WRONGTYPE the row is no hash
+--@use is_broken
 --@use broken_row
 --@use due_at
 
 local row = redis.pcall('HMGET', job_key, 'attempts')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 if not row[1] then

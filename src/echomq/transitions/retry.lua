@@ -15,6 +15,7 @@
 --
 -- Claims that were handed back unspent do not count against the cap. A repeated last retry is stale, so a death is
 -- counted once (W10). A flow parent is read here and told here, in the script that kills the child (W13, W15).
+--@use is_broken
 --@use stale
 --@use broken_row
 --@use whole
@@ -29,7 +30,7 @@
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'parent', 'parent_queue', 'parent_policy',
   'max_attempts', 'unspent')
-if row.err then
+if row.err and is_broken(row) then
   return broken_row(id)
 end
 local attempts, group = row[1], row[2]

@@ -7,7 +7,7 @@ from echomq.keys import QueueKeys
 from echomq.records import Gone, Stale, Token, Updated
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.call import Arg, Call, Transition, refused
-from echomq.transitions.checks import check_bytes, check_token
+from echomq.transitions.checks import check_progress, check_token
 
 __all__ = ["TRANSITION", "update_progress"]
 
@@ -24,12 +24,13 @@ TRANSITION = Transition(
 def update_progress(
     keys: QueueKeys, job: JobId, progress: bytes, *, token: Token | None = None
 ) -> Call[Updated | Gone | Stale]:
-    """Write a job's progress, text as UTF-8, and publish it on the queue's channel as an event `progress`.
+    """Write a job's progress, text as UTF-8 of at most 4 KiB, and publish it on the queue's channel as an event.
 
+    The event is sent at most once: a server that does not let this user publish writes the progress all the same.
     Whoever runs the job gives the token, and on `Stale` stops: another attempt runs. Without one, whoever asks may. On
     `Gone`, there is no such job. Safe to repeat, though listeners hear it again.
     """
-    args: tuple[Arg, ...] = (check_bytes("progress", progress), job, keys.base)
+    args: tuple[Arg, ...] = (check_progress(progress), job, keys.base)
     if token is not None:
         args = (*args, check_token(token))
     return Call(TRANSITION, (keys.job(job),), args, partial(_answer, job), job)

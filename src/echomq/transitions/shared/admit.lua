@@ -2,6 +2,7 @@
 --
 -- Returns 1, 0 or the EMQKIND or WRONGTYPE error. `HLEN` tells absence and checks the row's type in one read; the set
 -- is written first: if it has another type, or the server is full, the script ends there and nothing is written.
+--@use is_broken
 --@use whole
 --@use broken_row
 local function admit(job_key, set_key, score, state, id, payload, max_attempts)
@@ -10,7 +11,7 @@ local function admit(job_key, set_key, score, state, id, payload, max_attempts)
   end
   local fields = redis.pcall('HLEN', job_key)
   if fields ~= 0 then
-    if type(fields) == 'table' then
+    if type(fields) == 'table' and is_broken(fields) then
       return broken_row(id)
     end
     if redis.call('HEXISTS', job_key, 'attempts') == 1 then

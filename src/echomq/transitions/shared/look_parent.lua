@@ -4,6 +4,7 @@
 -- (W22). Else a table, the same one for the same parent throughout a script. A parent in another queue is `id`,
 -- `queue`. One in this queue is `id`, `key`, its `group` and `lane`, and `parent`, `queue_of_parent`, `policy` towards
 -- a parent of its own. When a key that may be written could not be, the second value is the error text.
+--@use is_broken
 --@use counted
 --@use probe
 --@use look_lane
@@ -37,7 +38,8 @@ local function look_parent(base, parent, queue)
   if found == nil then
     local key = base .. 'job:' .. parent
     local row = redis.pcall('HMGET', key, 'attempts', 'group', 'parent', 'parent_queue', 'parent_policy')
-    found = not row.err and row[1] and {
+    local broken = row.err and is_broken(row)
+    found = not broken and row[1] and {
       id = parent,
       key = key,
       group = row[2] or nil,
