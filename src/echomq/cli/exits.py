@@ -13,7 +13,7 @@ from typing import TextIO
 from echomq.cli.render import Unwritten
 from echomq.errors import BadInput, EchoMQError
 
-__all__ = ["Exit", "Terminated", "exit_code_of", "give_up_writing", "terminable"]
+__all__ = ["Exit", "Terminated", "exit_code_of", "give_up_output", "give_up_writing", "terminable"]
 
 
 class Exit(IntEnum):
@@ -47,7 +47,7 @@ def exit_code_of(command: Callable[[], int], err: TextIO) -> int:
     except Terminated:
         return _say("told to end", Exit.TERMINATED, err)
     except BrokenPipeError:
-        _give_up_output()
+        give_up_output()
         return Exit.BROKEN_PIPE
     except Unwritten as error:
         return give_up_writing(error, err)
@@ -57,7 +57,7 @@ def exit_code_of(command: Callable[[], int], err: TextIO) -> int:
 
 def give_up_writing(why: object, err: TextIO) -> Exit:
     """Say on `err` that the output could not be written, and return the code for that."""
-    _give_up_output()
+    give_up_output()
     return _say(f"the output could not be written ({why}); the command itself was carried out", Exit.UNWRITTEN, err)
 
 
@@ -75,8 +75,8 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _give_up_output() -> None:
-    # Python would complain once more while it closes standard output, which still holds what could not be written.
+def give_up_output() -> None:
+    """Send what standard output still holds to nowhere: Python would complain of it once more, with code 120."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

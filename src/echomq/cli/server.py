@@ -11,13 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
+from echomq.cli.exits import give_up_output
 from echomq.embedded import binary
 from echomq.embedded.locks import FileLock
 from echomq.embedded.paths import Layout, socket_url
 from echomq.embedded.server import Server, bring_up, has_unwritten, relinked, shut_down
 from echomq.embedded.settings import Listen
 from echomq.embedded.signals import StopRequest, Wake
-from echomq.errors import EchoMQError, EmbeddedFailed, InvalidOption
+from echomq.errors import BadInput, EchoMQError, EmbeddedFailed, InvalidOption
 
 __all__ = ["DEFAULT_BIND", "serve"]
 
@@ -60,7 +61,7 @@ def serve(
         if bind is not None and port is not None and bind != DEFAULT_BIND:
             say(f"anybody who reaches {bind} port {port} can read and write every job: there is no password")
         return _hold(layout, listen, out, say)
-    except InvalidOption as error:
+    except BadInput as error:
         say(str(error))
         return 2
     except EchoMQError as error:
@@ -71,7 +72,7 @@ def serve(
 def _listen(port: int | None, bind: str | None) -> Listen:
     if port is None:
         if bind is not None:
-            raise InvalidOption("bind", bind, "only together with a port")
+            raise BadInput(f"--bind {bind} is possible only together with a port: give --port too")
         return Listen(log_to_stderr=True)
     if not 1 <= port <= _PORT_MAX:
         raise InvalidOption("port", port, f"1 to {_PORT_MAX}")
@@ -201,7 +202,8 @@ def _print_addresses(layout: Layout, listen: Listen, out: TextIO | None) -> None
         print(*addresses, file=out, flush=True)
     except (OSError, ValueError):
         # Nobody reads it; the server is there all the same.
-        return
+        if out is sys.stdout:
+            give_up_output()
 
 
 def _sayer(err: TextIO | None) -> Callable[[str], None]:

@@ -226,6 +226,16 @@ def test_it_runs_with_closed_standard_streams(home: Home) -> None:
     assert process.wait(PATIENCE_S) == 0
 
 
+def test_an_address_that_nobody_can_read_changes_nothing(home: Home) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.Popen(_command(home=home.path), stdout=writer, stderr=subprocess.DEVNULL)
+    os.close(writer)
+    home.wait_until_ready()
+    process.terminate()
+    assert process.wait(PATIENCE_S) == 0
+
+
 def test_a_port_in_use_is_named(home: Home) -> None:
     said = io.StringIO()
     with socket.socket() as taken:
