@@ -1,15 +1,19 @@
 """obliterate: protocol 4.18.4, remedied as in docs/wire.md."""
 
+from typing import cast
+
 import pytest
 
 from echomq.errors import BadInput
 from echomq.keys import QueueKeys
 from echomq.records import ActiveJobs, MoreToObliterate, NotPaused, Obliterated
 from echomq.resp.reply import ErrorReply
+from echomq.transitions.enqueue import enqueue
 from echomq.transitions.obliterate import obliterate
+from echomq.transitions.schedule import enqueue_in
 from tests.harness.case import Case, published_form
 from tests.harness.jobs import BLUE, J1, J2, J3, J4, J5, J6, PARENT, RED
-from tests.harness.state import Seed, State, job_number
+from tests.harness.state import HOUR, Seed, State, job_number
 
 
 def everything(case: Case) -> Seed:
@@ -97,3 +101,49 @@ def test_published_arguments_and_an_empty_cursor(case: Case) -> None:
 def test_w44_the_budget_is_one_to_a_thousand(case: Case, budget: int) -> None:
     with pytest.raises(BadInput):
         obliterate(case.keys, budget=budget)
+
+
+@pytest.mark.parametrize("when", [1, 2, 5, 9])
+def test_w41_what_a_live_producer_adds_is_deleted_whole_or_stays_whole(case: Case, when: int) -> None:
+    """A row in no set would be a duplicate for ever that nobody runs."""
+    seed = case.seed().paused()
+    for number in range(300, 340):
+        seed.pending(job_number(number)).lines(case.keys.job_logs(job_number(number)), b"a")
+    case.given(seed)
+    cursor: str | None = None
+    for calls in range(1, 1000):
+        answer = case.body.run(obliterate(case.keys, budget=7, cursor=cursor))
+        if calls % when == 0 and calls <= 40:
+            case.body.run(enqueue(case.keys, job_number(400 + calls), b"late"))
+            case.body.run(enqueue_in(case.keys, job_number(500 + calls), b"late", delay_ms=HOUR))
+        if answer == Obliterated():
+            break
+        assert isinstance(answer, MoreToObliterate)
+        cursor = answer.cursor
+    left = case.body.dump()
+    rows = {key[len(case.keys.job(J1)) - 14 :] for key in left if b":job:" in key}
+    placed = {
+        member
+        for key in (case.keys.pending, case.keys.schedule)
+        if key in left
+        for member in cast("dict[bytes, int]", left[key].value)
+    }
+    assert rows == placed
+    assert len(rows) <= 2, "only what came after the end may stay"
+
+
+def test_w41_the_jobs_of_a_lane_go_with_the_lane(case: Case) -> None:
+    seed = case.seed().paused().ring(RED)
+    for number in range(300, 325):
+        seed.pending(job_number(number), group=RED.encode())
+    case.given(seed)
+    assert to_the_end(case, budget=4) > 25 / 4
+    case.shows(case.seed())
+
+
+def test_sets_of_another_type_are_deleted_as_well(case: Case) -> None:
+    seed = case.seed().paused().string(case.keys.pending, b"x").string(case.keys.dead, b"x").pending(J1, group=b"a")
+    seed.drop(case.keys.lane("a")).string(case.keys.lane("a"), b"x")
+    case.given(seed)
+    to_the_end(case)
+    case.shows(case.seed())

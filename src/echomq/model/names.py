@@ -42,6 +42,10 @@ class Names:
         """Return ``lane(g)``."""
         return b"%bg:%b:pending" % (self.base, group)
 
+    def is_lane(self, key: bytes) -> bool:
+        """Whether a key is some group's lane."""
+        return key.startswith(self.base + b"g:") and key.endswith(b":pending")
+
     def of(self, suffix: bytes) -> bytes:
         """Return a key that the queue has once: ``pending``, ``ring`` and so on."""
         return self.base + suffix

@@ -4,11 +4,15 @@ from typing import Final
 
 from echomq.model.given import Bodies, Given
 from echomq.model.jobs import Job, delete_job, judge, lane_damage, make_ready
-from echomq.model.keyspace import Keyspace
+from echomq.model.keyspace import Keyspace, WrongKind
+from echomq.model.names import Names
 from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
 __all__ = ["BODIES"]
+
+
+_SETS: Final = (b"active", b"pending", b"schedule", b"dead")
 
 
 def pause(space: Keyspace, given: Given) -> Reply:
@@ -39,22 +43,55 @@ def drain(space: Keyspace, given: Given) -> Reply:
 def obliterate(space: Keyspace, given: Given) -> Reply:
     """Delete a slice of everything the queue has: 0 when nothing is left, or the cursor to call again with (W41).
 
-    EMQSTATE when the queue is not paused, or when jobs run and it is not forced. `meta` goes last, so that the queue
-    stays paused until the end.
+    EMQSTATE when the queue is not paused, or when jobs run and it is not forced. Jobs go first, each whole, and each
+    call begins with the sets, so that no row is left of what a producer adds meanwhile. `meta` goes last, so that the
+    queue stays paused until the end.
     """
-    names, meta = given.names, space.hash(given.keys["meta"])
-    if b"paused" not in meta:
+    names, meta = given.names, given.keys["meta"]
+    if b"paused" not in space.hash(meta):
         return ErrorReply("EMQSTATE not paused")
     if given.args["force"] != b"force" and len(space.zset(names.of(b"active"))):
         return ErrorReply("EMQSTATE active jobs present")
-    cursor, found = space.scan(names.base, given.number("cursor"), given.limit("budget"))
-    for key in found:
-        if key != given.keys["meta"]:
-            space.delete(key)
-    if cursor:
+    cursor = _obliterate_slice(space, given)
+    if cursor is not None:
         return b"%d" % cursor
-    meta.delete()
+    for name in _SETS:
+        space.delete(names.of(name))
+    space.delete(meta)
     return 0
+
+
+def _obliterate_slice(space: Keyspace, given: Given) -> int | None:
+    """Delete a slice and return the cursor to go on from, None at the end."""
+    names = given.names
+    here, budget = given.number("cursor"), given.limit("budget")
+    sets = [names.of(name) for name in _SETS]
+    for key in sets:
+        budget -= _empty(space, names, key, budget)
+        if budget <= 0:
+            return here
+    cursor, found = space.scan(names.base, here, budget)
+    doomed = [key for key in found if key not in sets and key != given.keys["meta"]]
+    for key in filter(names.is_lane, doomed):
+        budget -= _empty(space, names, key, budget)
+        if budget <= 0:
+            return here
+    for key in doomed:
+        space.delete(key)
+    return cursor or None
+
+
+def _empty(space: Keyspace, names: Names, key: bytes, budget: int) -> int:
+    """Delete the first jobs of a set, each whole, and say how many; none of a key of another kind."""
+    try:
+        ready = space.zset(key)
+    except WrongKind:
+        return 0
+    heads = ready.heads(budget)
+    for job_id in heads:
+        ready.remove(job_id)
+        delete_job(space, names, job_id)
+    return len(heads)
 
 
 def repair(space: Keyspace, given: Given) -> Reply:

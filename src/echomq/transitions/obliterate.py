@@ -24,7 +24,10 @@ TRANSITION = Transition(
 def obliterate(
     keys: QueueKeys, *, force: bool = False, budget: int = 1000, cursor: str | None = None
 ) -> Call[Obliterated | MoreToObliterate | NotPaused | ActiveJobs]:
-    """Delete everything of a paused queue, looking at about `budget` keys of the server, 1 to 1000.
+    """Delete up to `budget` jobs of a paused queue, 1 to 1000, and what else it has among about as many keys.
+
+    Stop its producers first. What one adds meanwhile is deleted whole, or stays whole when it comes last; only
+    a grouped job of another speaker can be left without a turn on the ring.
 
     On `MoreToObliterate`, call again with its `cursor`, until `Obliterated`. On `NotPaused`, pause the queue first. On
     `ActiveJobs`, wait for them to end, or use `force`, after which their holders are told `Gone`. Both changed nothing.
