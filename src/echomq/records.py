@@ -404,10 +404,15 @@ class StoredJob:
 
 @dataclass(frozen=True, slots=True)
 class BrowsedJob:
-    """One member of a set. `at_ms` is when it is due (`schedule`) or its lease ends (`active`), else None."""
+    """One member of a set. `at_ms` is when it is due (`schedule`) or its lease ends (`active`), else None.
+
+    Another program can have written a score that is no instant: a fraction of a ms is cut off, an infinite one is None.
+    `score` is the server's own text of it, for going on from this place exactly; records made by hand leave it out.
+    """
 
     job: JobId
     at_ms: int | None
+    score: bytes | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 import pytest
 
-from echomq.errors import BadInput
+from echomq.errors import BadInput, InvalidOption
 from echomq.ids import JobId
 from echomq.records import BrowsedJob
 from echomq.states import SetName
 from echomq.transitions.browse import browse
 from tests.harness.case import Case
 from tests.harness.jobs import J1, J2, J3, J4
+from tests.harness.lua import LuaBody
+from tests.harness.model import ModelBody
 from tests.harness.state import Seed, job_number
 
 
@@ -97,3 +99,44 @@ def test_an_empty_set_is_an_empty_page(case: Case) -> None:
 def test_w44_the_limit_is_one_to_a_thousand(case: Case, limit: int) -> None:
     with pytest.raises(BadInput):
         browse(case.keys, SetName.PENDING, limit=limit)
+
+
+SCORES = ("-inf", "-1.5", "0", "1796058229941.5", "1796058229941.75", "1796058229942.5", "1e300", "inf", "inf")
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("name", [SetName.SCHEDULE, SetName.PENDING])
+def test_paging_goes_on_whatever_scores_another_speaker_wrote(case: Case, name: SetName, *, newest_first: bool) -> None:
+    jobs = [job_number(number) for number in range(1, 1 + len(SCORES))]
+    key = case.keys.schedule if name is SetName.SCHEDULE else case.keys.pending
+    for job, score in zip(jobs, SCORES, strict=True):
+        put(case, key, job, score)
+    seen: list[BrowsedJob] = []
+    after: BrowsedJob | None = None
+    for _ in range(len(SCORES) + 1):
+        page = case.body.ask(browse(case.keys, name, limit=1, newest_first=newest_first, after=after))
+        seen += page.jobs
+        after = page.after
+        if after is None:
+            break
+    if newest_first:
+        seen.reverse()
+    assert [one.job for one in seen] == jobs
+    if name is SetName.SCHEDULE:
+        whole = [1796058229941, 1796058229941, 1796058229942, int(1e300)]
+        assert [one.at_ms for one in seen] == [None, -1, 0, *whole, None, None]
+
+
+def put(case: Case, key: bytes, job: JobId, score: str) -> None:
+    """Write a member as another program does. The harness knows whole scores only."""
+    if isinstance(case.body, LuaBody):
+        case.body.wire.ask("ZADD", key, score, job)
+    else:
+        assert isinstance(case.body, ModelBody)
+        case.body.keyspace.zset(key).add(job, float(score))
+
+
+@pytest.mark.parametrize("after", ["JOB00000000001", b"JOB00000000001", job_number(1), 5])
+def test_a_place_is_what_a_page_has_told(case: Case, after: object) -> None:
+    with pytest.raises(InvalidOption, match="the `after` of the page before"):
+        browse(case.keys, SetName.DEAD, after=after)  # type: ignore[arg-type]  # the mistake under test

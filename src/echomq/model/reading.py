@@ -1,5 +1,6 @@
 """Looking without touching (protocol 4.11, 4.18.6 to 4.18.8; docs/wire.md)."""
 
+from math import isfinite
 from typing import Final
 
 from echomq.model.given import Bodies, Given
@@ -18,7 +19,7 @@ def browse(space: Keyspace, given: Given) -> Reply:
     newest_first = given.args["newest_first"] == b"1"
     if newest_first:
         pairs.reverse()
-    if given.args["after_id"]:
+    if given.args["after_score"]:
         place = (float(given.args["after_score"]), given.args["after_id"])
         pairs = [pair for pair in pairs if (pair < place if newest_first else pair > place)]
     return [[member, _score_text(score)] for score, member in pairs[: given.limit("limit")]]
@@ -71,7 +72,8 @@ def get_result(space: Keyspace, given: Given) -> Reply:
 
 
 def _score_text(score: float) -> bytes:
-    return b"%d" % int(score) if score == int(score) else repr(score).encode()
+    """Return a score as a server writes it: 17 digits tell any two numbers apart."""
+    return b"%d" % int(score) if isfinite(score) and score == int(score) else b"%.17g" % score
 
 
 BODIES: Final[Bodies] = {

@@ -1,5 +1,7 @@
 """The sorted set, the one kind of value whose order the whole protocol rests on (protocol 1.7)."""
 
+from math import isfinite
+
 from echomq.model.score_table import ScoreTable
 from echomq.model.view import View
 
@@ -13,7 +15,7 @@ class ZSet(View):
 
     def add(self, member: bytes, score: float) -> None:
         """Put a member at a score, whether or not it is there (ZADD)."""
-        whole = int(score) if score == int(score) else score
+        whole = int(score) if isfinite(score) and score == int(score) else score
         self._space.for_writing(self._key, ScoreTable).put(member, whole)
 
     def remove(self, member: bytes) -> bool:

@@ -3,7 +3,7 @@
 -- keys   set    pending, active, schedule or dead (zset)
 -- args   limit          how many at most, 1 to 1000
 --        newest_first   1: against the set's order; empty: in it
---        after_score    score of the last member of the page before; both empty for the first page
+--        after_score    score of the last member of the page before, as it was told; empty for the first page
 --        after_id
 -- reply  [[id, score as decimal text]...] strictly after the place given
 --
@@ -34,12 +34,12 @@ end
 local from, upto
 if backwards then
   local count = redis.call('ZCARD', set_key)
-  if after_id ~= '' then
+  if after_score ~= '' then
     count = before(after_score, after_id, false)
   end
   from, upto = math.max(count - most, 0), count - 1
 else
-  from = after_id ~= '' and before(after_score, after_id, true) or 0
+  from = after_score ~= '' and before(after_score, after_id, true) or 0
   upto = from + most - 1
 end
 if upto < 0 then

@@ -5,12 +5,13 @@ from functools import partial
 from typing import Final
 
 from echomq.errors import InvalidOption
+from echomq.ids import JobId
 from echomq.keys import QueueKeys
 from echomq.records import BrowsedJob, Page
 from echomq.resp.reply import Reply
 from echomq.states import SET_NAMES, SetName
 from echomq.transitions.call import Arg, Call, Transition, refused
-from echomq.transitions.checks import check_limit
+from echomq.transitions.checks import check_limit, check_number
 from echomq.transitions.replies import Malformed, job_id, text
 
 __all__ = ["TRANSITION", "browse"]
@@ -44,7 +45,7 @@ def browse(
         raise InvalidOption("name", name, f"one of {', '.join(SET_NAMES)}")
     name = SetName(name)
     backwards = name in _UNTIMED if newest_first is None else newest_first
-    place: tuple[Arg, Arg] = (b"", b"") if after is None else (after.at_ms or 0, after.job)
+    place = _place(after)
     set_keys = {
         SetName.PENDING: keys.pending,
         SetName.ACTIVE: keys.active,
@@ -60,6 +61,17 @@ def browse(
     )
 
 
+def _place(after: BrowsedJob | None) -> tuple[Arg, Arg]:
+    if after is None:
+        return b"", b""
+    if not isinstance(after, BrowsedJob):
+        raise InvalidOption("after", after, "None, or the `after` of the page before")
+    job = JobId.parse(after.job)
+    if after.score is not None:
+        return after.score, job
+    return (0 if after.at_ms is None else check_number("at_ms", after.at_ms)), job
+
+
 def _answer(queue: str, name: SetName, limit: int, reply: Reply) -> Page:
     with suppress(Malformed):
         if isinstance(reply, list):
@@ -71,14 +83,16 @@ def _answer(queue: str, name: SetName, limit: int, reply: Reply) -> Page:
 def _browsed(name: SetName, member: Reply) -> BrowsedJob:
     match member:
         case [job, score]:
-            return BrowsedJob(job_id(job), None if name in _UNTIMED else _instant(score))
+            return BrowsedJob(job_id(job), None if name in _UNTIMED else _instant(score), text(score))
         case _:
             raise Malformed
 
 
-def _instant(score: Reply) -> int:
+def _instant(score: Reply) -> int | None:
     # The instants of this edition are whole; another speaker can have written any number.
     try:
         return int(float(text(score)))
-    except (ValueError, OverflowError):
+    except OverflowError:
+        return None
+    except ValueError:
         raise Malformed from None

@@ -28,7 +28,7 @@ def purge(keys: QueueKeys, *, age_ms: int, limit: int = 100, after: JobId | None
     A job of another speaker has no instant of death; that of its minting counts. Call again with the `after` of the
     answer until that is None. Safe to repeat.
     """
-    args = (check_number("age_ms", age_ms), check_limit(limit), b"" if after is None else after)
+    args = (check_number("age_ms", age_ms), check_limit(limit), b"" if after is None else JobId.parse(after))
     return Call(TRANSITION, (keys.dead, keys.base), args, partial(_answer, keys.queue), keys.queue)
 
 

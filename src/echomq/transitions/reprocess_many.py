@@ -29,7 +29,7 @@ def reprocess_many(
 
     Call again with the `after` of the answer until that is None. Jobs with a broken row stay. Safe to repeat.
     """
-    args = (check_limit(limit), b"" if after is None else after, b"1" if fresh else b"")
+    args = (check_limit(limit), b"" if after is None else JobId.parse(after), b"1" if fresh else b"")
     return Call(TRANSITION, (keys.dead, keys.base), args, partial(_answer, keys.queue), keys.queue)
 
 

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Final
 
+from echomq.errors import InvalidOption
 from echomq.ids import JobId
 from echomq.keys import QueueKeys
 from echomq.records import Dead, Scheduled, Stale, Token
@@ -31,7 +32,8 @@ def retry(
     """Report a failed attempt: the job waits `delay_ms` for the next one, or dies when it has none left.
 
     The cap is the row's own `max_attempts` when it has one, else the argument; 0 lets the job die at once in either
-    case. Attempts handed back by `release` do not count. The error is kept as text, cut to 16 KiB of UTF-8.
+    case. Attempts handed back by `release` do not count. The error is kept as text, cut to 16 KiB of UTF-8; what is no
+    text is refused with `InvalidOption`.
 
     On `Stale`, do nothing: the job is gone or another attempt decides. Safe to repeat: the state is the same, and the
     second answer is `Stale`, unless the job came back and waits ready by then, when this attempt ends it once more.
@@ -48,7 +50,9 @@ def retry(
 
 
 def _cut(error: str) -> bytes:
-    # A lone surrogate has no UTF-8 form, and a cut may fall inside a character.
+    if not isinstance(error, str):
+        raise InvalidOption("error", error, "text")
+    # A lone surrogate has no UTF-8 form, and a cut may fall inside a character. A str of another class may lie.
     raw = str(error).encode("utf-8", "replace")
     return raw if len(raw) <= ERROR_BYTES_MAX else raw[:ERROR_BYTES_MAX].decode("utf-8", "ignore").encode()
 

@@ -1,18 +1,27 @@
 """Arguments are checked before anything is sent: no `Call` exists for one that cannot be."""
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
 from echomq.batches import BATCH_MAX
-from echomq.errors import BadInput, InvalidName, InvalidOption, InvalidPayload, InvalidToken
-from echomq.ids import LAST_MS
-from echomq.records import Completion, NewJob, Token
+from echomq.errors import (
+    BadInput,
+    InvalidId,
+    InvalidName,
+    InvalidOption,
+    InvalidPayload,
+    InvalidToken,
+    PayloadTooLarge,
+)
+from echomq.ids import LAST_MS, BrandedId, JobId
+from echomq.records import BrowsedJob, Completion, NewJob, Token
 from echomq.states import SetName
 from echomq.transitions.add_log import add_log
 from echomq.transitions.browse import browse
 from echomq.transitions.call import Call
-from echomq.transitions.checks import LEASE_MS_MAX
+from echomq.transitions.checks import LEASE_MS_MAX, PROGRESS_BYTES_MAX
 from echomq.transitions.claim import claim
 from echomq.transitions.claim_many import claim_many
 from echomq.transitions.complete import complete
@@ -238,3 +247,42 @@ def test_an_owner_has_a_name_of_bounded_length(owner: bytes) -> None:
 def test_an_error_text_is_cut_to_its_bound_and_stays_utf8(error: str, sent: bytes) -> None:
     call = retry(KEYS, J, T, delay_ms=0, max_attempts=0, error=error)
     assert call.args[call.transition.args.index("reason")] == sent
+
+
+IDS: dict[str, Callable[[object], Call[object]]] = {
+    "complete_many": lambda job: complete_many(KEYS, [Completion(cast("JobId", job), T)]),
+    "enqueue_many": lambda job: enqueue_many(KEYS, [NewJob(cast("JobId", job), b"")]),
+    "extend_many": lambda job: extend_many(KEYS, [(cast("JobId", job), T)], lease_ms=1),
+    "purge": lambda job: purge(KEYS, age_ms=0, after=cast("JobId", job)),
+    "reprocess_many": lambda job: reprocess_many(KEYS, after=cast("JobId", job)),
+    "browse": lambda job: browse(KEYS, SetName.DEAD, after=BrowsedJob(cast("JobId", job), None)),
+}
+
+
+@pytest.mark.parametrize("make", named({**IDS}))
+@pytest.mark.parametrize(
+    "job",
+    ["", "JOB!", "ORD0NgWEfAEJfs", BrandedId.parse("ORD0NgWEfAEJfs"), b"JOB\xff", 5, bytearray(bytes(J))],
+    ids=repr,
+)
+def test_what_is_no_id_of_a_job_is_refused(make: Callable[[object], object], job: object) -> None:
+    make(J)
+    with pytest.raises(InvalidId):
+        make(job)
+
+
+@pytest.mark.parametrize("make", named({**IDS}))
+def test_an_id_may_be_text(make: Callable[[object], Call[object]]) -> None:
+    assert make(str(J)).args == make(J).args
+
+
+@pytest.mark.parametrize("error", [None, b"bytes", 5, ValueError("x")], ids=repr)
+def test_the_error_of_a_retry_is_text(error: object) -> None:
+    with pytest.raises(InvalidOption, match="error="):
+        retry(KEYS, J, T, delay_ms=0, max_attempts=0, error=cast("str", error))
+
+
+def test_progress_has_a_bound_of_its_own() -> None:
+    update_progress(KEYS, J, b"x" * PROGRESS_BYTES_MAX)
+    with pytest.raises(PayloadTooLarge, match="the limit is 4096: store"):
+        update_progress(KEYS, J, b"x" * (PROGRESS_BYTES_MAX + 1))
