@@ -147,3 +147,10 @@ def test_sets_of_another_type_are_deleted_as_well(case: Case) -> None:
     case.given(seed)
     to_the_end(case)
     case.shows(case.seed())
+
+
+@pytest.mark.parametrize("body", ["lua"], indirect=True)  # other languages call the script
+@pytest.mark.parametrize("cursor", [b"abc", b"-1", b"1.5", b"9" * 25])
+def test_rule_1_a_cursor_that_is_none_is_refused_before_the_first_write(case: Case, cursor: bytes) -> None:
+    case.given(everything(case))
+    case.errs(published_form(obliterate(case.keys), b"", 1000, cursor), "ERR")

@@ -13,6 +13,7 @@ from tests.harness.state import Entry, State, Value
 
 __all__ = [
     "break_row",
+    "damage_parent",
     "gclaim",
     "genqueue",
     "hold_parent",
@@ -190,6 +191,19 @@ def skeleton(keys: QueueKeys, state: State, job: JobId) -> State:
 def break_row(keys: QueueKeys, state: State, job: JobId) -> State:
     """The row is overwritten by a key of another type."""
     return {**state, keys.job(job): Entry("string", b"broken")}
+
+
+def damage_parent(keys: QueueKeys, state: State, parent: JobId, how: str) -> State:
+    """A key below a parent's row is overwritten; or what is damaged there is mended, as far as anybody can."""
+    row = keys.job(parent)
+    if how == "mend":
+        spoilt = [key for key, entry in state.items() if key.startswith(row + b":") and entry in _SPOILT]
+        return {key: entry for key, entry in state.items() if key not in spoilt}
+    left, foreign = _SPOILT
+    return {**state, row + b":" + how.encode(): left if how == "dependencies" else foreign}
+
+
+_SPOILT = (Entry("string", b"99999999999999999999"), Entry("list", (b"another program's",)))
 
 
 def lock(keys: QueueKeys, state: State, job: JobId, how: str) -> State:

@@ -109,7 +109,7 @@ class LockStep(RuleBasedStateMachine):
         if isinstance(answer, _Refused):
             assert self.state == before.state, f"{call.about} was refused and changed something"
             return None
-        self.count(before, answer)
+        self.count(answer)
         self.check(call.about, before, set(leaves))
         return cast("Answer", answer)
 
@@ -122,7 +122,7 @@ class LockStep(RuleBasedStateMachine):
             assert states[0] == state, f"{names} are in different states after {about}"
         self.state = states[0]
 
-    def count(self, before: View, answer: object) -> None:
+    def count(self, answer: object) -> None:
         """Keep the true counts of completions and deaths."""
         for one in answer if isinstance(answer, tuple) else (answer,):
             match one:
@@ -132,7 +132,11 @@ class LockStep(RuleBasedStateMachine):
                 case Dead():
                     self.failed += 1
                 case Reaped(dead=dead):
-                    self.failed += sum(job in before.jobs for job in dead)
+                    # What is set aside for a damaged parent has not died of its own.
+                    rows = View(self.keys, self.state).jobs
+                    self.failed += sum(
+                        rows[job][b"last_error"].startswith(b"lease lapsed") for job in dead if job in rows
+                    )
 
     def check(self, about: str, before: View, leaves: set[bytes]) -> None:
         after = View(self.keys, self.state)
@@ -421,6 +425,10 @@ class LockStep(RuleBasedStateMachine):
         if row is not None and b"group" in row:
             self.disturbed.add(row[b"group"])
         self.change(how(self.keys, self.state, job))
+
+    @rule(how=st.sampled_from(["dependencies", "processed", "failed", "unsuccessful", "mend", "mend", "mend"]))
+    def damage_the_parent(self, how: str) -> None:
+        self.change(foreign.damage_parent(self.keys, self.state, PARENTS[0], how))
 
     @rule(pick=picks, how=st.sampled_from(["string", "field", "field without a TTL"]))
     def lock(self, pick: int, how: str) -> None:

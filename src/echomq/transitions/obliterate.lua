@@ -27,6 +27,8 @@ if force ~= 'force' and call('ZCARD', base_key .. 'active') > 0 then
   return redis.error_reply('EMQSTATE active jobs present')
 end
 local from = cursor and cursor ~= '' and cursor or '0'
+-- A cursor that is none ends the script here, before the first write.
+call('SCAN', from, 'COUNT', 1)
 local rows, lanes = base_key .. 'job:', base_key .. 'g:'
 local sets, last = {}, { meta_key }
 for place, name in ipairs({ 'active', 'pending', 'schedule', 'dead' }) do
