@@ -1,13 +1,14 @@
 """Compares our clients with valkey-py at the same EVALSHA.
 
-One private server on one core, this process on another. Rounds of the two clients alternate, and the medians are
-compared, so a machine that gets slower for a while slows both.
+Rounds of the two clients alternate, and the ratio is the median of those of the pairs, so a machine that gets slower for
+a while slows both.
 
-- asyncio: 512 tasks, each awaiting one enqueue after the other.
-- blocking: one thread, one enqueue after the other.
+- asyncio: 512 tasks, each awaiting one enqueue after the other. Client and server share one core, so the ratio is one
+  of work done, whatever else the other cores do.
+- blocking: one thread, one enqueue after the other. The server has a core of its own: waiting for it is the point.
 
-valkey-py sends the very same script with the same keys and arguments, by `evalsha`, as it comes: with its C parser
-where `libvalkey` is installed. Run:
+valkey-py sends the very same script with the same keys and arguments, by `evalsha`, as it comes: with its own parser,
+or with its C parser where `libvalkey` is installed as well; the first line says which. Run:
 
     python bench/connector.py [--json] [--rounds N] [--calls N]
 """
@@ -20,6 +21,8 @@ import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import cast
@@ -44,26 +47,42 @@ KEYS = QueueKeys("bench")
 SHA1 = body_of(TRANSITION).sha1.decode()
 
 
+@dataclass(frozen=True)
+class Figure:
+    """Medians of both rates, in calls a second, and the median of the ratios of the pairs."""
+
+    ours: float
+    theirs: float
+    ratio: float
+
+    @classmethod
+    def of(cls, ours: list[float], theirs: list[float]) -> "Figure":
+        """Sum up the pairs of one comparison."""
+        ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+        return cls(statistics.median(ours), statistics.median(theirs), statistics.median(ratios))
+
+
 def main() -> None:
     """Print the medians and their ratios."""
     options = _options()
-    _split_cores()
+    _pin_client()
     with valkey_server() as server:
-        _pin_server(server)
-        figures = {
-            "async": asyncio.run(_compare_async(server, options.rounds, options.calls)),
-            "blocking": _compare_blocking(server, options.rounds, options.calls // 4),
-        }
+        _pin_server(server, _cores()[0])
+        figures = {"async": asyncio.run(_compare_async(server, options.rounds, options.calls))}
+        _pin_server(server, _cores()[-1])
+        figures["blocking"] = _compare_blocking(server, options.rounds * 8, options.calls // 32)
+        _pin_server(server, _cores()[0])
         with_uvloop = _with_uvloop(server, options.rounds, options.calls)
-    for name, (ours, theirs) in figures.items():
-        print(f"{name:9} ours {ours:9,.0f}/s   valkey-py {theirs:9,.0f}/s   ratio {ours / theirs:.2f}")
+    print(f"valkey-py {valkey.__version__} with {'libvalkey' if find_spec('libvalkey') else 'its own parser'}")
+    for name, figure in figures.items():
+        print(f"{name:9} ours {figure.ours:9,.0f}/s   valkey-py {figure.theirs:9,.0f}/s   ratio {figure.ratio:.2f}")
     if with_uvloop is not None:
         print(f"async, uvloop: ours {with_uvloop:9,.0f}/s")
     if options.json:
-        print(json.dumps({f"ratio_{name}": round(ours / theirs, 3) for name, (ours, theirs) in figures.items()}))
+        print(json.dumps({f"ratio_{name}": round(figure.ratio, 3) for name, figure in figures.items()}))
 
 
-async def _compare_async(server: RealServer, rounds: int, calls: int) -> tuple[float, float]:
+async def _compare_async(server: RealServer, rounds: int, calls: int) -> Figure:
     ids = _ids()
     async with await AioClient.connect(ConnectionOptions(url=server.url)) as client:
         theirs = valkey.asyncio.Valkey(unix_socket_path=server.unix_path)
@@ -83,7 +102,7 @@ async def _compare_async(server: RealServer, rounds: int, calls: int) -> tuple[f
             theirs_rates.append(await _rate(their_call, calls // 4))
             await client.command("FLUSHDB")
         await theirs.aclose(close_connection_pool=True)
-    return statistics.median(ours_rates), statistics.median(theirs_rates)
+    return Figure.of(ours_rates, theirs_rates)
 
 
 async def _rate(call: Callable[[], Awaitable[object]], calls: int) -> float:
@@ -98,7 +117,7 @@ async def _rate(call: Callable[[], Awaitable[object]], calls: int) -> float:
     return each * TASKS / (time.perf_counter() - begin)
 
 
-def _compare_blocking(server: RealServer, rounds: int, calls: int) -> tuple[float, float]:
+def _compare_blocking(server: RealServer, rounds: int, calls: int) -> Figure:
     ids = _ids()
     theirs = valkey.Valkey(unix_socket_path=server.unix_path)
     ours_rates, theirs_rates = [], []
@@ -117,7 +136,7 @@ def _compare_blocking(server: RealServer, rounds: int, calls: int) -> tuple[floa
             theirs_rates.append(calls / (end - between))
             client.command("FLUSHDB")
     theirs.close()  # type: ignore[no-untyped-call]  # it has no annotations
-    return statistics.median(ours_rates), statistics.median(theirs_rates)
+    return Figure.of(ours_rates, theirs_rates)
 
 
 def _with_uvloop(server: RealServer, rounds: int, calls: int) -> float | None:
@@ -144,16 +163,18 @@ def _ids() -> Iterator[JobId]:
     return (JobId.of_snowflake(number) for number in numbers)
 
 
-def _split_cores() -> None:
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[0]})
+def _pin_client() -> None:
+    os.sched_setaffinity(0, {_cores()[0]})
 
 
-def _pin_server(server: RealServer) -> None:
-    cores = sorted(os.sched_getaffinity(os.getppid()))
-    os.sched_setaffinity(server.pid, {cores[-1]})
+def _pin_server(server: RealServer, core: int) -> None:
+    os.sched_setaffinity(server.pid, {core})
     for task in Path(f"/proc/{server.pid}/task").iterdir():
-        os.sched_setaffinity(int(task.name), {cores[-1]})
+        os.sched_setaffinity(int(task.name), {core})
+
+
+def _cores() -> list[int]:
+    return sorted(os.sched_getaffinity(os.getppid()))
 
 
 def _options() -> argparse.Namespace:
