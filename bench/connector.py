@@ -1,7 +1,7 @@
 """Compares our clients with valkey-py at the same EVALSHA.
 
-Rounds of the two clients alternate, and the ratio is the median of those of the pairs, so a machine that gets slower for
-a while slows both.
+Rounds of the two clients alternate, and the ratio is the median of those of the pairs, so a machine that gets slower
+for a while slows both.
 
 - asyncio: 512 tasks, each awaiting one enqueue after the other. Client and server share one core, so the ratio is one
   of work done, whatever else the other cores do.

@@ -82,7 +82,19 @@ class AioClient:
         `reply_timeout_ms` replaces the option of that name, for a call that blocks on the server. Raises what the
         Call's `decode` raises, and see the class.
         """
-        return call.decode(await self._reply_to(call, reply_timeout_ms, is_raw=False))
+        # The ordinary way stands here, not in `_reply_to`: one coroutine less for each call is a twentieth of its cost.
+        node = self._node_for(call.keys[0] if call.keys else None)
+        link, loop = node.link, node.loop
+        deadline = loop.time() + (self._reply_timeout if reply_timeout_ms is None else reply_timeout_ms / 1000)
+        if link is not None:
+            pending = OneCall(call, loop.create_future(), deadline, is_raw=False)
+            link.submit(pending)
+            try:
+                return call.decode(await pending.future)
+            except NotSent:
+                if loop.time() >= deadline:
+                    raise
+        return call.decode(await self._reply_to(call, node, deadline, is_raw=False))
 
     async def run_all(self, calls: Sequence[Call[Answer]]) -> list[Answer | EchoMQError]:
         """Send all calls in one write and return their answers in order, an exception in the place of a failed one.
@@ -108,8 +120,9 @@ class AioClient:
 
         A command that blocks on the server (BLPOP) holds up every call behind it: use a client of its own for it.
         """
-        call = command_call(parts)
-        return call.decode(await self._reply_to(call, reply_timeout_ms, is_raw=True))
+        call, node = command_call(parts), self._node_for(None)
+        deadline = node.loop.time() + (self._reply_timeout if reply_timeout_ms is None else reply_timeout_ms / 1000)
+        return call.decode(await self._reply_to(call, node, deadline, is_raw=True))
 
     def subscribe(self, *channels: bytes | str) -> AioSubscription:
         """Return the messages of channels, over a connection of their own; see `AioSubscription`."""
@@ -144,11 +157,8 @@ class AioClient:
     ) -> None:
         await self.close()
 
-    async def _reply_to(self, call: AnyCall, reply_timeout_ms: int | None, *, is_raw: bool) -> Reply:
-        node = self._node_for(call.keys[0] if call.keys else None)
+    async def _reply_to(self, call: AnyCall, node: Node, deadline: float, *, is_raw: bool) -> Reply:
         loop = node.loop
-        seconds = self._reply_timeout if reply_timeout_ms is None else reply_timeout_ms / 1000
-        deadline = loop.time() + seconds
         while True:
             link = node.link
             if link is None:
