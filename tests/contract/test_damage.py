@@ -346,3 +346,13 @@ def test_rule_1_every_counter_is_judged_before_the_first_write(case: Case, value
     for seed, call in seeds:
         case.given(seed)
         case.refuses(call, ServerError, match="is not a whole number")
+
+
+def test_rule_4_who_holds_nothing_is_stale_whatever_is_damaged(case: Case) -> None:
+    one, dependencies = Token(1), case.keys.job(PARENT) + b":dependencies"
+    case.given(with_parent(case).dead(J1, 1, parent=PARENT, unspent=HUGE).string(dependencies, HUGE))
+    case.keeps(complete(case.keys, J1, one), Stale(J1))
+    case.keeps(complete_many(case.keys, [Completion(J1, one)]), (Stale(J1),))
+    case.keeps(delay(case.keys, J1, one, delay_ms=0, unspent=True), Stale(J1))
+    for cap in (0, 3):
+        case.keeps(retry(case.keys, J1, one, delay_ms=0, max_attempts=cap, error="e"), Stale(J1))

@@ -20,6 +20,7 @@
 --@use look_counter
 --@use look_lane
 --@use look_parent
+--@use refusal
 --@use leave_active
 --@use delete_job
 --@use child_completed
@@ -40,9 +41,15 @@ if result_ttl_ms and result_ttl_ms ~= '' then
   keep_ms = whole('result_ttl_ms', result_ttl_ms, 0)
 end
 local metrics_key = base .. 'metrics:completed'
-need(look_counter(metrics_key, 'count'))
 local lane = group and need(look_lane(base, group))
-local parent = row[3] and need(look_parent(base, row[3], row[4]))
+local parent
+local _, trouble = look_counter(metrics_key, 'count')
+if row[3] and not trouble then
+  parent, trouble = look_parent(base, row[3], row[4])
+end
+if trouble then
+  return refusal(trouble, active_key, base, id, lane)
+end
 
 -- leave_active writes only if it finds the job, so it is the last look and the first write at once.
 if not leave_active(active_key, base, id, group, lane) then

@@ -21,6 +21,7 @@
 --@use counted
 --@use miscounted
 --@use look_lane
+--@use refusal
 --@use leave_active
 
 if string.sub(id, 1, 3) ~= 'JOB' then
@@ -42,7 +43,7 @@ local base = base_of(job_key, id)
 local lane = group and need(look_lane(base, group))
 local handed_back = counted(row[3] or '0')
 if unspent == '1' and not handed_back then
-  return redis.error_reply(miscounted(job_key, 'unspent'))
+  return refusal(miscounted(job_key, 'unspent'), active_key, base, id, lane)
 end
 redis.call('ZCARD', schedule_key)
 

@@ -25,6 +25,7 @@
 --@use look_counter
 --@use look_lane
 --@use look_parent
+--@use refusal
 --@use leave_active
 --@use child_died
 
@@ -45,13 +46,20 @@ local cap = whole('max_attempts', max_attempts, 0)
 local now = now_ms()
 local lane = group and need(look_lane(base, group))
 
-local dies = cap == 0 or need(attempts_spent(job_key, attempts, row[7], row[6], cap))
-local parent
+local dies, trouble, parent, _ = cap == 0, nil, nil, nil
+if not dies then
+  dies, trouble = attempts_spent(job_key, attempts, row[7], row[6], cap)
+end
 if dies then
   redis.call('ZCARD', dead_key)
-  need(look_counter(base .. 'metrics:failed', 'count'))
-  parent = row[3] and need(look_parent(base, row[3], row[4]))
-else
+  _, trouble = look_counter(base .. 'metrics:failed', 'count')
+  if row[3] and not trouble then
+    parent, trouble = look_parent(base, row[3], row[4])
+  end
+end
+if trouble then
+  return refusal(trouble, active_key, base, id, lane)
+elseif not dies then
   redis.call('ZCARD', schedule_key)
 end
 
