@@ -170,7 +170,15 @@ def _works_in(process: Path, home: Path) -> bool:
 
 
 def _wait_for_the_end(process: Path) -> None:
+    """Wait until a process has let go of its sockets: a dead leader's threads may hold them a moment longer."""
     deadline = time.monotonic() + 10
-    while process.exists() and b") Z " not in (process / "stat").read_bytes():
+    while not _has_ended(process):
         assert time.monotonic() < deadline
         time.sleep(0.005)  # the end of a process that is no child of ours gives no signal
+
+
+def _has_ended(process: Path) -> bool:
+    try:
+        return b") Z " in (process / "stat").read_bytes() and len(list((process / "task").iterdir())) == 1
+    except OSError:
+        return True
