@@ -62,6 +62,13 @@ def test_ghosts_and_broken_ones_count_as_of_their_mint(case: Case) -> None:
     case.step(purge(case.keys, age_ms=3 * HOUR), Purged(2, None), after)
 
 
+def test_a_job_that_lives_elsewhere_is_not_deleted_for_an_entry_left_among_the_dead(case: Case) -> None:
+    seed = case.seed().dead(J1, died_at=-5).pending(J2).member(case.keys.dead, J2, 0)
+    case.given(seed)
+    after = case.seed().pending(J2).member(case.keys.dead, J2, 0)
+    case.step(purge(case.keys, age_ms=0), Purged(1, None), after)
+
+
 def test_age_zero_deletes_all_that_are_dead(case: Case) -> None:
     case.given(case.seed().dead(J1, died_at=0).dead(minted(case, 1)))
     case.step(purge(case.keys, age_ms=0), Purged(2, None), case.seed())

@@ -247,9 +247,14 @@ def purge(space: Keyspace, given: Given) -> Reply:
 
 
 def _died_by(space: Keyspace, names: Names, job_id: bytes, by: int) -> bool:
-    """Whether a job that was minted by then has died by then too. Without `died_at` its minting is what counts."""
+    """Whether a job that was minted by then has died by then too. Without `died_at` its minting is what counts.
+
+    A row that says another state is a job that lives elsewhere: its id was left here as a ghost and admitted again.
+    """
     job = judge(space, names, job_id)
-    return not isinstance(job, Job) or job.row.count(b"died_at", by) <= by
+    if not isinstance(job, Job):
+        return True
+    return (job.row.get(b"state") or b"dead") == b"dead" and job.row.count(b"died_at", by) <= by
 
 
 def _revive(dead: ZSet, job: Job, *, fresh: bool) -> None:

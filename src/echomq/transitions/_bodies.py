@@ -17,12 +17,13 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from echomq.transitions.call import Transition
 
 __all__ = ["Body", "body_of", "locate"]
 
+_HERE = Path(__file__).parent
 _USE = re.compile(r"^--@use (\w+)\s*$")
 _ERROR_LINE = re.compile(r"(?:user_script|user_function):(\d+)")
 
@@ -108,7 +109,9 @@ def _append_file(path: str, lines: list[str], origins: list[str], *, seen: set[s
 
 
 def _read(path: str) -> str:
-    resource = files("echomq.transitions").joinpath(path)
-    if not resource.is_file():
-        raise LookupError(f"the script file echomq/transitions/{path} is missing: reinstall echomq")
-    return resource.read_text(encoding="utf-8")
+    # A plain file, not importlib.resources: that takes the import locks, which a child forked while another thread held
+    # one would wait for for ever.
+    try:
+        return (_HERE / path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise LookupError(f"the script file echomq/transitions/{path} is missing: reinstall echomq") from None

@@ -30,10 +30,13 @@ for place = 1, #ids do
     next_after = ''
     break
   end
-  local row = redis.pcall('HMGET', rows .. id, 'attempts', 'died_at')
+  local row = redis.pcall('HMGET', rows .. id, 'attempts', 'died_at', 'state')
   local broken = row.err and is_broken(row)
-  local died = not broken and row[1] and row[2] and counted(row[2]) or minted
-  if died <= born_by then
+  local is_job = not broken and row[1]
+  local died = is_job and row[2] and counted(row[2]) or minted
+  -- A row that says another state is a job that lives elsewhere: its id was left here as a ghost and admitted again.
+  local lives = is_job and row[3] and row[3] ~= '' and row[3] ~= 'dead'
+  if died <= born_by and not lives then
     old[#old + 1] = id
   end
 end

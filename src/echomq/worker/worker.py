@@ -11,7 +11,7 @@ import contextlib
 
 from echomq.app import EchoMQ
 from echomq.clock import SYSTEM_CLOCK, SYSTEM_DICE, Clock, Dice
-from echomq.errors import AlreadyRunning
+from echomq.errors import AlreadyRunning, InvalidOption
 from echomq.keys import check_queue
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.options import WorkerOptions
@@ -42,6 +42,8 @@ class Worker:
     ) -> None:
         self._app = app
         self._queue = check_queue(queue)
+        if not callable(handler):
+            raise InvalidOption("handler", handler, "a function that takes the Run, plain or a coroutine function")
         self._handler = handler
         self._options = options
         self._clock = clock
