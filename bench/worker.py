@@ -3,11 +3,14 @@
 One private server. The baseline claims batches of the same size and completes them, with nothing between. Then a worker
 runs handlers that do nothing, or wait for a millisecond, over as many jobs. Rounds alternate, medians count. Run:
 
-    python bench/worker.py [--rounds N] [--jobs N]
+    python bench/worker.py [--json] [--rounds N] [--jobs N]
+
+`--json` prints the ratio to the bare calls and the scripts a job of each kind as one JSON object, the last line.
 """
 
 import argparse
 import asyncio
+import json
 import statistics
 import sys
 import time
@@ -28,14 +31,25 @@ SLOTS = 100
 def main() -> None:
     """Print jobs per second, scripts per job, and the ratio to the bare calls."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object at the end")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=20_000)
     options = parser.parse_args()
     with valkey_server() as server:
-        asyncio.run(_compare(server, options.rounds, options.jobs))
+        figures = asyncio.run(_compare(server, options.rounds, options.jobs))
+    baseline = figures["bare"][0]
+    for name, (rate, scripts_per_job) in figures.items():
+        print(f"{name:9} {rate:9,.0f} jobs/s   {scripts_per_job:6.3f} scripts/job   ratio {rate / baseline:.2f}")
+    if options.json:
+        rows = {
+            name.replace(" ", "_"): {"ratio": round(rate / baseline, 3), "scripts_per_job": round(scripts_per_job, 3)}
+            for name, (rate, scripts_per_job) in figures.items()
+        }
+        print(json.dumps(rows))
 
 
-async def _compare(server: RealServer, rounds: int, total: int) -> None:
+async def _compare(server: RealServer, rounds: int, total: int) -> dict[str, tuple[float, float]]:
+    """Return the medians of jobs a second and scripts a job, by kind."""
     figures: dict[str, list[tuple[float, float]]] = {}
     async with EchoMQ(server.url) as app:
         for number in range(rounds):
@@ -47,11 +61,10 @@ async def _compare(server: RealServer, rounds: int, total: int) -> None:
                 await (_bare(jobs, slots) if handler is None else _work(app, jobs.queue, handler, slots, count))
                 seconds = time.perf_counter() - began_s
                 figures.setdefault(name, []).append((count / seconds, (_scripts(server) - scripts) / count))
-    baseline = statistics.median(rate for rate, _ in figures["bare"])
-    for name, rows in figures.items():
-        rate = statistics.median(row[0] for row in rows)
-        scripts_per_job = statistics.median(row[1] for row in rows)
-        print(f"{name:9} {rate:9,.0f} jobs/s   {scripts_per_job:6.3f} scripts/job   ratio {rate / baseline:.2f}")
+    return {
+        name: (statistics.median(rate for rate, _ in rows), statistics.median(scripts for _, scripts in rows))
+        for name, rows in figures.items()
+    }
 
 
 async def _bare(jobs: Jobs, slots: int) -> None:
