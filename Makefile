@@ -40,7 +40,7 @@ soak: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(BIN)/pip install --quiet --requirement bench/requirements.txt
-	for file in bench/*.py; do $(BIN)/python $$file || exit 1; done
+	for file in bench/*.py; do $(BIN)/python $$file --json || exit 1; done
 
 tables: $(VENV)/installed
 	$(BIN)/python tools/blocking.py
