@@ -32,7 +32,7 @@ types: $(VENV)/installed
 	$(BIN)/mypy src tests tools
 
 unit: $(VENV)/installed
-	@$(BIN)/python -c 'import echomq, sys; sys.exit("the tests must run against the wheel" * ("site-packages" not in echomq.__file__))'
+	@$(BIN)/python -c 'import echomq; assert "site-packages" in echomq.__file__, "the tests must run against the wheel"'
 	$(BIN)/pytest -n 2 --script-flush-hz=50
 
 soak: $(VENV)/installed
