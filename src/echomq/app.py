@@ -117,6 +117,7 @@ class EchoMQ:
         self._close_shared()
 
     def _close_shared(self) -> None:
+        self._aio.refuse()
         self._blocking.close()
         self._address.close()
 

@@ -7,6 +7,7 @@ which answers it can give and whether it is safe to repeat stand at the handle, 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -15,7 +16,7 @@ from echomq.codec import check_size
 from echomq.errors import EchoMQError, NodeLeaseLapsed
 from echomq.ids import JobId
 from echomq.keys import QueueKeys
-from echomq.nodes import NodeHolder
+from echomq.nodes import Lease, NodeHolder
 from echomq.records import (
     Absent,
     ActiveJobs,
@@ -118,6 +119,9 @@ _READS_AT_ONCE = 1000
 # collision is next to impossible, and more mean a deployment that breaks what ids rest on.
 _COLLISIONS_MAX = 8
 
+# How often a lease is taken out, or waited for, before minting is given up.
+_LEASES_MAX = 8
+
 
 class Runner(Protocol):
     """What runs calls: a driver's client."""
@@ -128,6 +132,10 @@ class Runner(Protocol):
 
     async def run_all(self, calls: Sequence[Call[A]]) -> list[A | EchoMQError]:
         """Run calls in one round trip and return each one's answer or exception, in order."""
+        ...
+
+    async def wait(self, future: "Future[None]") -> None:
+        """Wait for what another task or thread does. Raises what prevented it."""
         ...
 
 
@@ -169,17 +177,15 @@ class Jobs:
         Mint an id yourself and pass it on to make an admission repeatable: see `enqueue`. Raises `NodesExhausted` when
         all 1024 numbers of the deployment are leased.
         """
-        call = self._nodes.call_due()
-        if call is not None:
-            self._nodes.accept(await self._runner.run(call))
-        try:
-            return self._nodes.mint()
-        except NodeLeaseLapsed:  # the clock jumped, or another thread returned the number
-            call = self._nodes.call_due()
-            if call is None:
-                raise
-            self._nodes.accept(await self._runner.run(call))
-            return self._nodes.mint()
+        for _ in range(_LEASES_MAX):
+            due = self._nodes.due()
+            if due is not None:
+                await self._lease(due)
+            try:
+                return self._nodes.mint()
+            except NodeLeaseLapsed:  # the clock jumped, or another thread returned the number
+                continue
+        raise NodeLeaseLapsed
 
     async def enqueue(
         self, payload: bytes, *, job: JobId | str | None = None, max_attempts: int | None = None
@@ -476,6 +482,18 @@ class Jobs:
             new = await self._mint_after_collision(new)
             answer = await self._runner.run(call_for(new))
         return answer
+
+    async def _lease(self, due: "Lease | Future[None]") -> None:
+        """Lease a node number, or wait for whoever does."""
+        if not isinstance(due, Lease):
+            await self._runner.wait(due)
+            return
+        try:
+            answer = await self._runner.run(due.call)
+        except BaseException as error:
+            self._nodes.failed(due, error)
+            raise
+        self._nodes.accept(due, answer)
 
     async def _admit_all(self, new: Sequence[NewJob]) -> list[Enqueued | Duplicate]:
         calls = [enqueue_many(self._keys, batch) for batch in in_batches(new, _payload_bytes)]

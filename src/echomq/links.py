@@ -5,7 +5,9 @@ be made at import time, before there is an event loop and without connecting any
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import TypeVar
 
@@ -13,6 +15,7 @@ from echomq.drivers.aio import AioClient
 from echomq.drivers.blocking import BlockingClient
 from echomq.errors import Closed, Disconnected, EchoMQError
 from echomq.forks import ProcessLock
+from echomq.nodes import LEASE_PATIENCE_MS
 from echomq.options import ConnectionOptions
 from echomq.server_address import ServerAddress
 from echomq.transitions.call import Call
@@ -38,6 +41,7 @@ class AioLink:
         self._address = address
         self._settings = settings
         self._by_loop: dict[asyncio.AbstractEventLoop, _OfLoop] = {}
+        self._closing: set[asyncio.Future[None]] = set()
         self._is_closed = False
 
     async def run(self, call: Call[A]) -> A:
@@ -61,6 +65,11 @@ class AioLink:
                 raise
         return await client.run_all(calls)
 
+    async def wait(self, future: "Future[None]") -> None:
+        """Wait for what another task or thread does, as long as patience allows."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.wrap_future(future), LEASE_PATIENCE_MS / 1000)
+
     async def open(self) -> None:
         """Connect now. Raises at once what prevents it; a client that is made at its first call tries again instead."""
         await self.client(connected=True)
@@ -68,6 +77,7 @@ class AioLink:
     async def client(self, *, connected: bool = False) -> AioClient:
         """Return the client of the running loop; make it, and the server's address, when there is none yet."""
         loop = asyncio.get_running_loop()
+        self._forget_ended_loops()
         of_loop = self._by_loop.setdefault(loop, _OfLoop())
         async with of_loop.opening:
             if self._is_closed:
@@ -79,15 +89,30 @@ class AioLink:
                 await anext(of_loop.watch)
             return of_loop.client
 
-    async def close(self) -> None:
-        """Let the calls in flight end, then close this loop's client. Safe to repeat.
+    def _forget_ended_loops(self) -> None:
+        for loop in [loop for loop in tuple(self._by_loop) if loop.is_closed()]:
+            self._by_loop.pop(loop, None)
 
-        Those of other loops take no more calls and are closed when their loops end.
-        """
-        self._is_closed = True
+    async def close(self) -> None:
+        """Let the calls in flight end, then close this loop's client. Safe to repeat. Other loops close theirs soon."""
+        self.refuse(but=asyncio.get_running_loop())
         of_loop = self._by_loop.pop(asyncio.get_running_loop(), None)
         if of_loop is not None and of_loop.watch is not None:
             await of_loop.watch.aclose()
+
+    def refuse(self, *, but: asyncio.AbstractEventLoop | None = None) -> None:
+        """Take no more calls, from whatever thread, and have each loop that still runs close its client."""
+        self._is_closed = True
+        self._forget_ended_loops()
+        for loop, of_loop in tuple(self._by_loop.items()):
+            if loop is not but and of_loop.watch is not None:
+                with contextlib.suppress(RuntimeError):  # it ended just now
+                    loop.call_soon_threadsafe(self._close_soon, of_loop.watch)
+
+    def _close_soon(self, watch: "AsyncGenerator[None, None]") -> None:
+        closing = asyncio.ensure_future(watch.aclose())
+        self._closing.add(closing)  # a loop holds its tasks weakly
+        closing.add_done_callback(self._closing.discard)
 
     async def _until_the_loop_ends(
         self, loop: asyncio.AbstractEventLoop, client: AioClient
@@ -145,6 +170,11 @@ class BlockingLink:
             if not self._address.revive():
                 raise
         return client.run_all(calls)
+
+    def wait(self, future: "Future[None]") -> None:
+        """Wait for what another task or thread does, as long as patience allows."""
+        with contextlib.suppress(TimeoutError):
+            future.result(LEASE_PATIENCE_MS / 1000)
 
     def open(self) -> None:
         """Connect now. Raises at once what prevents it; a client that is made at its first call tries again instead."""

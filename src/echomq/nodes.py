@@ -17,28 +17,46 @@ whoever begins anew hardly ever meets a number in use.
 import os
 import secrets
 import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from echomq.clock import SYSTEM_CLOCK, Clock
-from echomq.errors import ClockOutOfRange, NodesExhausted
+from echomq.errors import ClockOutOfRange, EchoMQError, NodesExhausted
 from echomq.ids import LAST_MS, NODE_MAX, JobId, Minter
 from echomq.records import NodeLeased, NodeNotHeld, NodeReturned, NodesTaken
 from echomq.transitions.call import Call
 from echomq.transitions.lease_node import lease_node
 from echomq.transitions.return_node import return_node
 
-__all__ = ["NODE_LEASE_MS", "NodeHolder"]
+__all__ = ["LEASE_PATIENCE_MS", "NODE_LEASE_MS", "Lease", "NodeHolder"]
 
 NODE_LEASE_MS: Final = 60_000
 """How long a node number is leased, in ms. A process that was killed keeps its number from others for this long."""
+
+LEASE_PATIENCE_MS: Final = 15_000
+"""How long others wait for whoever leases the number before they try themselves, in ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to ask for the number, for one caller at a time: run `call` and hand the answer to `accept`.
+
+    Whoever cannot says `failed`. The others wait for `done` meanwhile, so that a thousand first mints at once lease one
+    number and not a thousand.
+    """
+
+    call: "Call[NodeLeased | NodesTaken]"
+    done: "Future[None]"
+    generation: int
 
 
 class NodeHolder:
     """Mints ids with a node number that is leased from the server, or given by hand.
 
     With `node` the number is the caller's responsibility and no lease is ever due; a forked child then cannot mint,
-    since it would mint its parent's ids again. Otherwise the owner asks `call_due` before minting; when that is a call,
-    it runs it and hands the answer to `accept`. Safe to use from several threads, and in forked children.
+    since it would mint its parent's ids again. Otherwise the owner asks `due` before minting, and does what it says.
+    Safe to use from several threads and event loops, and in forked children.
     """
 
     __slots__ = ("_clock", "_fixed", "_lease_ms", "_of_process")
@@ -58,15 +76,16 @@ class NodeHolder:
     def mint(self) -> JobId:
         """Return a new id.
 
-        Raises `NodeLeaseLapsed` when no number is held, `call_due` then has a call; and `ClockOutOfRange`.
+        Raises `NodeLeaseLapsed` when no number is held, `due` then says what to do; and `ClockOutOfRange`.
         """
         return self._held.minter.mint()
 
-    def call_due(self) -> "Call[NodeLeased | NodesTaken] | None":
-        """Return the call that leases or renews the number, or None when nothing is due.
+    def due(self) -> "Lease | Future[None] | None":
+        """Say what is to be done before minting: a `Lease` to take out, somebody else's to wait for, or nothing.
 
-        It is due before the first mint, after a fork, once half of the lease has passed, and as soon as the clock or
-        the ids have run past what is left of it. Raises `ClockOutOfRange`.
+        A lease is due before the first mint, after a fork, once half of it has passed, and as soon as the clock or the
+        ids have run past what is left of it. While somebody renews, the others go on minting up to the mark. The future
+        raises what prevented the lease. Raises `ClockOutOfRange`.
         """
         if self._fixed:
             return None
@@ -76,28 +95,33 @@ class NodeHolder:
         reached_ms = held.minter.ahead_ms(now_ms)
         if held.node is not None and reached_ms < held.renew_at_ms:
             return None
-        return lease_node(
-            held.owner,
-            node=held.node,
-            mark_ms=min(reached_ms + self._lease_ms, LAST_MS),
-            lease_ms=self._lease_ms,
-            wish=held.wish,
-        )
+        return held.ask(reached_ms, lease_ms=self._lease_ms, monotonic_ms=self._clock.monotonic_ms())
 
-    def accept(self, answer: NodeLeased | NodesTaken) -> None:
-        """Take the answer to `call_due`. Raises `NodesExhausted` when every number is leased."""
+    def accept(self, lease: Lease, answer: NodeLeased | NodesTaken) -> None:
+        """Take the answer to a lease's call. Raises `NodesExhausted` when every number is leased.
+
+        An answer that comes after the number was given up (`collided`, `call_to_return`) is not taken.
+        """
         match answer:
             case NodeLeased(node, after_ms, mark_ms):
-                self._held.take(node, after_ms=after_ms, mark_ms=mark_ms, renew_at_ms=mark_ms - self._lease_ms // 2)
+                self._held.take(
+                    lease, node, after_ms=after_ms, mark_ms=mark_ms, renew_at_ms=mark_ms - self._lease_ms // 2
+                )
             case NodesTaken(retry_after_ms):
-                raise NodesExhausted(retry_after_ms)
+                error = NodesExhausted(retry_after_ms)
+                self.failed(lease, error)
+                raise error
             case _:
                 assert_never(answer)
+
+    def failed(self, lease: Lease, error: BaseException) -> None:
+        """Say that a lease's call brought no answer: those who wait get the error, or try themselves."""
+        self._held.end(lease, error if isinstance(error, EchoMQError) else None)
 
     def collided(self, job: JobId) -> None:
         """Give up the number an id was minted with: somebody else mints with it, after the server lost its leases.
 
-        The next `call_due` leases another. Does nothing when that number is no longer held.
+        The next lease is one of another number. Does nothing when that number is no longer held.
         """
         if not self._fixed:
             self._held.drop(job.node)
@@ -132,24 +156,74 @@ class NodeHolder:
 class _Held:
     """The number of one process, its minter, and the name that it is leased under."""
 
-    __slots__ = ("_lock", "minter", "node", "owner", "renew_at_ms", "wish")
+    __slots__ = (
+        "_asked_at_ms",
+        "_generation",
+        "_in_flight",
+        "_lock",
+        "_mark_ms",
+        "_wish",
+        "minter",
+        "node",
+        "owner",
+        "renew_at_ms",
+    )
 
     def __init__(self, minter: Minter, node: int | None) -> None:
         self.minter = minter
         self.node = node
         self.owner = secrets.token_hex(16).encode()
-        self.wish = secrets.randbelow(NODE_MAX + 1)
         self.renew_at_ms = 0
+        self._wish = secrets.randbelow(NODE_MAX + 1)
+        self._mark_ms = 0
+        self._generation = 0
+        self._in_flight: Future[None] | None = None
+        self._asked_at_ms = 0
         self._lock = threading.Lock()
 
-    def take(self, node: int, *, after_ms: int, mark_ms: int, renew_at_ms: int) -> None:
+    def ask(self, reached_ms: int, *, lease_ms: int, monotonic_ms: int) -> "Lease | Future[None] | None":
+        """Give the right to lease to the first who asks. The others mint on with what is held, or wait.
+
+        Whoever has the right and does nothing for too long, since its event loop ended, loses it to the next.
+        """
         with self._lock:
-            if node == self.node:
-                self.minter.extend(mark_ms=mark_ms)
-            else:
-                self.minter.assign(node, after_ms=after_ms, mark_ms=mark_ms)
-                self.node = node
-            self.renew_at_ms = renew_at_ms
+            if self.node is not None and reached_ms < self.renew_at_ms:
+                return None
+            if self._in_flight is not None and monotonic_ms < self._asked_at_ms + LEASE_PATIENCE_MS:
+                return None if self.node is not None and reached_ms < self._mark_ms else self._in_flight
+            done: Future[None] = Future()
+            self._in_flight, self._asked_at_ms = done, monotonic_ms
+            done.set_running_or_notify_cancel()  # whoever waits may be cancelled, and must not cancel it for the others
+            call = lease_node(
+                self.owner,
+                node=self.node,
+                mark_ms=min(reached_ms + lease_ms, LAST_MS),
+                lease_ms=lease_ms,
+                wish=self._wish,
+            )
+            return Lease(call, done, self._generation)
+
+    def take(self, lease: Lease, node: int, *, after_ms: int, mark_ms: int, renew_at_ms: int) -> None:
+        with self._lock:
+            if lease.generation == self._generation:
+                if node == self.node:
+                    self.minter.extend(mark_ms=mark_ms)
+                else:
+                    self.minter.assign(node, after_ms=after_ms, mark_ms=mark_ms)
+                    self.node = node
+                self.renew_at_ms, self._mark_ms = renew_at_ms, mark_ms
+        self.end(lease, None)
+
+    def end(self, lease: Lease, error: EchoMQError | None) -> None:
+        """Let those who wait go on, once."""
+        with self._lock:
+            if self._in_flight is not lease.done:
+                return
+            self._in_flight = None
+        if error is None:
+            lease.done.set_result(None)
+        else:
+            lease.done.set_exception(error)
 
     def drop(self, node: int | None) -> tuple[int, int] | None:
         """Give up the number if it is this one; return it with the last instant that was minted for."""
@@ -157,4 +231,5 @@ class _Held:
             if node is None or node != self.node:
                 return None
             self.node = None
+            self._generation += 1
             return node, self.minter.withdraw()

@@ -36,6 +36,7 @@ class NothingIsSent:
         raise AssertionError(f"{call} was sent")
 
     run_all = run
+    wait = run
 
 
 def jobs_face(queue: str) -> BlockingJobs:

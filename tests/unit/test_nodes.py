@@ -1,5 +1,6 @@
 """Holding a node number: decisions without a server, then many real processes against one (W1)."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -11,12 +12,12 @@ import pytest
 from echomq import EchoMQ, Enqueued, Scheduled
 from echomq.blocking_jobs import BlockingJobs
 from echomq.codec import PAYLOAD_BYTES_MAX
-from echomq.errors import ClockOutOfRange, NodeLeaseLapsed, NodesExhausted
+from echomq.errors import ClockOutOfRange, Disconnected, NodeLeaseLapsed, NodesExhausted
 from echomq.ids import EPOCH_MS, LAST_MS, JobId
 from echomq.model.keyspace import Keyspace
 from echomq.model.queue import Model
-from echomq.nodes import NodeHolder
-from echomq.records import NodeLeased, NodesTaken
+from echomq.nodes import LEASE_PATIENCE_MS, Lease, NodeHolder
+from echomq.records import NodesTaken
 from tests.servers import RealServer, valkey_server
 
 LEASE_MS = 60_000
@@ -43,10 +44,15 @@ def model() -> Model:
     return Model(Keyspace())
 
 
+def right_to_lease(holder: NodeHolder) -> Lease:
+    due = holder.due()
+    assert isinstance(due, Lease)
+    return due
+
+
 def lease(holder: NodeHolder, model: Model) -> None:
-    call = holder.call_due()
-    assert call is not None
-    holder.accept(model.run(call))
+    right = right_to_lease(holder)
+    holder.accept(right, model.run(right.call))
 
 
 def test_a_lease_is_due_before_the_first_mint_only(clock: StoppedClock, model: Model) -> None:
@@ -54,7 +60,7 @@ def test_a_lease_is_due_before_the_first_mint_only(clock: StoppedClock, model: M
     with pytest.raises(NodeLeaseLapsed):
         holder.mint()
     lease(holder, model)
-    assert holder.call_due() is None
+    assert holder.due() is None
     assert holder.mint().node == holder.node
 
 
@@ -82,10 +88,9 @@ def test_a_lapsed_number_is_taken_over_above_its_mark(clock: StoppedClock, model
     for holder in holders:
         lease(holder, model)
     late = NodeHolder(clock=clock)
-    call = late.call_due()
-    assert call is not None
+    right = right_to_lease(late)
     with pytest.raises(NodesExhausted) as refused:
-        late.accept(model.run(call))
+        late.accept(right, model.run(right.call))
     assert 0 < refused.value.retry_after_ms <= LEASE_MS
     mark_ms = clock.now_ms + LEASE_MS
     model.keyspace.advance(LEASE_MS)
@@ -125,8 +130,9 @@ def test_ids_that_run_ahead_of_the_clock_are_leased_ahead_too(clock: StoppedCloc
     lease(holder, model)
     minted: list[JobId] = []
     while len(minted) < 4096 * 20:
-        if holder.call_due() is not None:
-            lease(holder, model)
+        if (due := holder.due()) is not None:
+            assert isinstance(due, Lease)
+            holder.accept(due, model.run(due.call))
         minted.append(holder.mint())
     assert minted == sorted(set(minted))
     assert minted[-1].minted_at_ms > clock.now_ms + 10
@@ -134,22 +140,72 @@ def test_ids_that_run_ahead_of_the_clock_are_leased_ahead_too(clock: StoppedCloc
 
 def test_a_number_given_by_hand_is_never_leased_or_returned(clock: StoppedClock) -> None:
     holder = NodeHolder(node=7, clock=clock)
-    assert holder.call_due() is None
+    assert holder.due() is None
     assert holder.mint().node == 7
     assert holder.call_to_return() is None
 
 
 def test_exhaustion_says_when_to_try_again() -> None:
+    holder = NodeHolder()
+    right = right_to_lease(holder)
     with pytest.raises(NodesExhausted, match="may lapse in 1234 ms"):
-        NodeHolder().accept(NodesTaken(1234))
+        holder.accept(right, NodesTaken(1234))
 
 
-def test_a_node_leased_while_another_thread_did_too_replaces_it(clock: StoppedClock) -> None:
+def test_one_leases_for_all_and_the_others_wait(clock: StoppedClock, model: Model) -> None:
     holder = NodeHolder(clock=clock)
-    holder.accept(NodeLeased(1, 0, clock.now_ms + LEASE_MS))
-    first = holder.mint()
-    holder.accept(NodeLeased(2, 0, clock.now_ms + LEASE_MS))
-    assert holder.mint() > first
+    right = right_to_lease(holder)
+    waiting = [holder.due() for _ in range(3)]
+    assert waiting == [right.done] * 3
+    holder.accept(right, model.run(right.call))
+    assert right.done.result(0) is None
+    assert holder.due() is None
+
+
+def test_a_lease_that_failed_is_told_to_those_who_wait_and_tried_by_the_next(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock)
+    right = right_to_lease(holder)
+    holder.failed(right, Disconnected("away"))
+    with pytest.raises(Disconnected, match="away"):
+        right.done.result(0)
+    right = right_to_lease(holder)
+    holder.failed(right, KeyboardInterrupt())
+    assert right.done.result(0) is None
+    lease(holder, model)
+    assert holder.mint().node == holder.node
+
+
+def test_a_leaser_that_was_given_up_loses_its_right(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock)
+    given_up = right_to_lease(holder)
+    clock.now_ms += LEASE_PATIENCE_MS
+    lease(holder, model)
+    node = holder.node
+    holder.failed(given_up, Disconnected("late"))
+    assert holder.node == node
+
+
+def test_while_one_renews_the_others_mint_up_to_the_mark(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock)
+    lease(holder, model)
+    clock.now_ms += LEASE_MS // 2
+    right = right_to_lease(holder)
+    assert holder.due() is None
+    holder.mint()
+    clock.now_ms += LEASE_MS // 2
+    assert right_to_lease(holder) is not right  # nobody answered for a whole half of the lease
+
+
+def test_an_answer_that_comes_after_the_number_was_given_up_is_not_taken(clock: StoppedClock, model: Model) -> None:
+    holder = NodeHolder(clock=clock)
+    lease(holder, model)
+    twice = holder.mint()
+    clock.now_ms += LEASE_MS // 2
+    right = right_to_lease(holder)
+    answer = model.run(right.call)
+    holder.collided(twice)
+    holder.accept(right, answer)
+    assert holder.node is None
 
 
 def test_a_number_whose_id_was_minted_twice_is_given_up(clock: StoppedClock, model: Model) -> None:
@@ -162,7 +218,7 @@ def test_a_number_whose_id_was_minted_twice_is_given_up(clock: StoppedClock, mod
     lease(holder, model)
     assert holder.mint() > twice
     holder.collided(twice)
-    assert (holder.node == twice.node) == (holder.call_due() is not None)
+    assert (holder.node == twice.node) == (holder.due() is not None)
 
 
 def test_a_clock_after_2093_mints_nothing_and_leaves_no_mark_behind(clock: StoppedClock, model: Model) -> None:
@@ -171,7 +227,7 @@ def test_a_clock_after_2093_mints_nothing_and_leaves_no_mark_behind(clock: Stopp
     before = holder.mint()
     right_ms, clock.now_ms = clock.now_ms, LAST_MS + 1
     with pytest.raises(ClockOutOfRange, match="set the clock right"):
-        holder.call_due()
+        holder.due()
     with pytest.raises(ClockOutOfRange):
         holder.mint()
     clock.now_ms = right_ms
@@ -184,19 +240,21 @@ def test_a_clock_after_2093_mints_nothing_and_leaves_no_mark_behind(clock: Stopp
     assert fixed.mint().minted_at_ms == right_ms
 
 
-def test_threads_that_lease_at_once_leave_holder_and_minter_of_one_mind(clock: StoppedClock) -> None:
+def test_threads_that_ask_at_once_get_one_right_to_lease() -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        for _ in range(300):
-            holder = NodeHolder(clock=clock)
-            answers = [NodeLeased(node, 0, clock.now_ms + LEASE_MS) for node in (1, 2, 3)]
-            threads = [threading.Thread(target=holder.accept, args=(answer,)) for answer in answers]
+        for _ in range(200):
+            holder = NodeHolder()
+            got: list[object] = []
+            threads = [
+                threading.Thread(target=lambda got=got, holder=holder: got.append(holder.due())) for _ in range(4)
+            ]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
-            assert holder.mint().node == holder.node
+            assert sum(isinstance(due, Lease) for due in got) == 1
     finally:
         sys.setswitchinterval(interval)
 
@@ -311,6 +369,25 @@ def test_a_child_forked_while_other_threads_mint_does_not_hang(server: RealServe
     assert done.returncode == 0, done.stderr.decode()
 
 
+def test_many_first_mints_at_once_lease_one_number() -> None:
+    with valkey_server() as fresh:
+
+        async def crowd() -> None:
+            async with EchoMQ(fresh.url) as app:
+                await asyncio.gather(*(app.jobs("q").enqueue(b"x") for _ in range(1500)))
+
+        asyncio.run(crowd())
+        with EchoMQ(fresh.url) as app:
+            jobs = app.blocking_jobs("q")
+            threads = [threading.Thread(target=jobs.mint) for _ in range(50)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert jobs.counts()["pending"] == 1500
+        assert fresh.ask("ZCARD", "{emq}:nodes") == b":2\r\n"
+
+
 def test_no_job_is_lost_when_the_server_loses_its_node_leases() -> None:
     """FLUSHALL between two producers, both of which go on as if nothing had happened (W1)."""
     with valkey_server() as forgetful, EchoMQ(forgetful.url) as first, EchoMQ(forgetful.url) as second:
@@ -319,7 +396,7 @@ def test_no_job_is_lost_when_the_server_loses_its_node_leases() -> None:
         # The second is given the very number that the first goes on minting with.
         held = first._nodes.node
         assert held is not None
-        second._nodes._held.wish = held
+        second._nodes._held._wish = held
         one, other = first.blocking_jobs("q"), second.blocking_jobs("q")
         answers: list[object] = []
         for _ in range(40):
@@ -333,6 +410,7 @@ def test_no_job_is_lost_when_the_server_loses_its_node_leases() -> None:
 def test_jobs_mints_over_the_model_as_over_a_server(model: Model) -> None:
     class OverModel:
         run = staticmethod(model.run)
+        wait = staticmethod(lambda future: future.result(0))
 
         @staticmethod
         def run_all(calls: object) -> list[object]:

@@ -70,6 +70,15 @@ async def test_a_closed_application_says_so_on_both_faces(server: RealServer) ->
         blocking.enqueue(b"x")
 
 
+async def test_closing_from_plain_code_closes_the_other_face_too(server: RealServer) -> None:
+    app = EchoMQ(server.url)
+    jobs = app.jobs("closed")
+    await jobs.enqueue(b"x")
+    await asyncio.to_thread(app.close)
+    with pytest.raises(Closed, match="make a new one"):
+        await jobs.enqueue(b"x")
+
+
 def test_an_address_comes_from_the_call_the_options_or_the_environment(server: RealServer) -> None:
     options = ConnectionOptions(url=server.url)
     with EchoMQ(connection=options) as app:

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -31,6 +32,9 @@ class Memory:
 
     def run_all(self, calls: Sequence[Call[Answer]]) -> list[Answer | EchoMQError]:
         return [self.body.ask(call) for call in calls]
+
+    def wait(self, future: Future[None]) -> None:
+        future.result(0)
 
     def jobs(self, queue: str = "mail") -> BlockingJobs:
         return BlockingJobs(queue, self, NodeHolder(node=1), payload_bytes_max=PAYLOAD_BYTES_MAX)
