@@ -241,6 +241,6 @@ class Minter:
 
 
 def _node_bits(node: int) -> int:
-    if not 0 <= node <= NODE_MAX:
+    if type(node) is not int or not 0 <= node <= NODE_MAX:
         raise InvalidOption("node", node, f"0 to {NODE_MAX}")
     return node << _SEQUENCE_BITS

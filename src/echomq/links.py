@@ -105,12 +105,12 @@ class AioLink:
         self._is_closed = True
         self._forget_ended_loops()
         for loop, of_loop in tuple(self._by_loop.items()):
-            if loop is not but and of_loop.watch is not None:
+            if loop is not but and of_loop.client is not None:
                 with contextlib.suppress(RuntimeError):  # it ended just now
-                    loop.call_soon_threadsafe(self._close_soon, of_loop.watch)
+                    loop.call_soon_threadsafe(self._close_soon, of_loop.client)
 
-    def _close_soon(self, watch: "AsyncGenerator[None, None]") -> None:
-        closing = asyncio.ensure_future(watch.aclose())
+    def _close_soon(self, client: AioClient) -> None:
+        closing = asyncio.ensure_future(client.close())
         self._closing.add(closing)  # a loop holds its tasks weakly
         closing.add_done_callback(self._closing.discard)
 

@@ -69,6 +69,9 @@ class ConnectionOptions:
         return f"ConnectionOptions({', '.join(shown)})"
 
 
+_MOST = 7 * 24 * 3600 * 1000  # a week in ms; what waits for longer waits for ever
+
+
 def _matches(pattern: str, version: bytes) -> bool:
     if pattern.endswith("*"):
         return version.startswith(pattern[:-1].encode())
@@ -76,8 +79,8 @@ def _matches(pattern: str, version: bytes) -> bool:
 
 
 def _check(name: str, value: int, *, minimum: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
-        raise InvalidOption(name, value, f"a whole number from {minimum} on")
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= _MOST:
+        raise InvalidOption(name, value, f"a whole number from {minimum} to {_MOST}")
 
 
 _POSITIVE = (

@@ -7,6 +7,9 @@ from echomq.ids import JobId
 from echomq.records import Dead, Scheduled, Stale, Token
 from echomq.resp.reply import ErrorReply
 from echomq.transitions.call import Call
+from echomq.transitions.checks import ATTEMPTS_MAX
+from echomq.transitions.claim import claim
+from echomq.transitions.enqueue import enqueue
 from echomq.transitions.reap import reap
 from echomq.transitions.retry import retry
 from tests.harness.case import Case, published_form
@@ -255,3 +258,12 @@ def test_a_retry_below_the_cap_tells_no_parent(case: Case) -> None:
 def test_a_broken_row_names_the_job_and_stays(case: Case) -> None:
     case.given(case.seed().active(J1, 1, ends=1).broken(J1))
     case.refuses_type(failing(case), match=str(J1))
+
+
+def test_the_largest_cap_that_is_admitted_is_one_that_retry_can_count(case: Case) -> None:
+    case.body.ask(enqueue(case.keys, J1, b"p", max_attempts=ATTEMPTS_MAX))
+    case.body.ask(claim(case.keys, lease_ms=HOUR))
+    answer = case.body.ask(retry(case.keys, J1, Token(1), delay_ms=HOUR, max_attempts=1, error="e"))
+    assert answer == Scheduled(J1)
+    with pytest.raises(BadInput):
+        enqueue(case.keys, J1, b"p", max_attempts=ATTEMPTS_MAX + 1)

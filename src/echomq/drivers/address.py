@@ -58,6 +58,8 @@ class Address:
 
 def parse_address(url: str) -> Address:
     """Take a URL apart. Raises `InvalidOption`, whose text shows no more of the URL than is safe."""
+    if not isinstance(url, str):
+        raise InvalidOption("url", url, "an address as text, such as valkey://host:6379")
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -7,10 +7,12 @@ from echomq.errors import InvalidOption, InvalidPayload, InvalidToken, PayloadTo
 from echomq.records import Token
 
 __all__ = [
+    "ATTEMPTS_MAX",
     "LEASE_MS_MAX",
     "PROGRESS_BYTES_MAX",
     "check_batch",
     "check_bytes",
+    "check_cap",
     "check_cursor",
     "check_due",
     "check_lease",
@@ -22,6 +24,9 @@ __all__ = [
 
 MS_MAX = 2**53 - 1
 """The largest instant or duration, in ms: the scripts' numbers are doubles, exact up to here."""
+
+ATTEMPTS_MAX = 10**15 - 1
+"""The largest cap of attempts: a counter in a row has at most 15 digits (docs/wire.md, rule 1)."""
 
 LEASE_MS_MAX = 7 * 24 * 3600 * 1000
 """The longest lease: a week, in ms. A crashed worker's job is not seen again before its lease ends."""
@@ -51,6 +56,11 @@ def check_number(name: str, value: int, *, least: int = 0, most: int = MS_MAX) -
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise InvalidOption(name, value, f"a whole number from {least} to {most}")
     return value
+
+
+def check_cap(max_attempts: int) -> int:
+    """Return a job's own cap of attempts, 1 to `ATTEMPTS_MAX`, or raise `InvalidOption`."""
+    return check_number("max_attempts", max_attempts, least=1, most=ATTEMPTS_MAX)
 
 
 def check_token(token: int) -> Token:

@@ -7,7 +7,7 @@ from echomq.keys import QueueKeys
 from echomq.records import Duplicate, Enqueued
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call, Transition, refused
-from echomq.transitions.checks import check_bytes, check_number
+from echomq.transitions.checks import check_bytes, check_cap
 
 __all__ = ["TRANSITION", "enqueue"]
 
@@ -35,7 +35,7 @@ def enqueue(
         return Call(
             TRANSITION,
             (keys.job(job), keys.pending),
-            (*args, check_number("max_attempts", max_attempts, least=1)),
+            (*args, check_cap(max_attempts)),
             partial(_answer, job),
             job,
         )

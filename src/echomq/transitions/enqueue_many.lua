@@ -26,7 +26,7 @@ for place = 1, count do
     return redis.error_reply('EMQKIND ' .. id .. ' is no job id')
   end
   if ARGV[at + 2] ~= '' then
-    whole('max_attempts', ARGV[at + 2], 1)
+    whole('max_attempts', ARGV[at + 2], 1, 999999999999999)
   end
   local job_key = rows .. id
   local fields = pcall('HLEN', job_key)

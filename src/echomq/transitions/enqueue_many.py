@@ -8,7 +8,7 @@ from echomq.keys import QueueKeys
 from echomq.records import Duplicate, Enqueued, NewJob
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Arg, Call, Transition, refused
-from echomq.transitions.checks import check_batch, check_bytes, check_number
+from echomq.transitions.checks import check_batch, check_bytes, check_cap
 
 __all__ = ["TRANSITION", "enqueue_many"]
 
@@ -32,7 +32,7 @@ def enqueue_many(keys: QueueKeys, jobs: Sequence[NewJob]) -> Call[tuple[Enqueued
     check_batch("jobs", jobs)
     args: list[Arg] = []
     for new in jobs:
-        cap = b"" if new.max_attempts is None else check_number("max_attempts", new.max_attempts, least=1)
+        cap = b"" if new.max_attempts is None else check_cap(new.max_attempts)
         args += (JobId.parse(new.job), check_bytes("payload", new.payload), cap)
     ids = tuple([JobId.parse(new.job) for new in jobs])
     return Call(TRANSITION, (keys.pending, keys.base), args, partial(_answer, keys.queue, ids), keys.queue)

@@ -7,7 +7,7 @@ from echomq.keys import QueueKeys
 from echomq.records import Duplicate, Scheduled
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Arg, Call, Transition, refused
-from echomq.transitions.checks import check_bytes, check_due, check_number
+from echomq.transitions.checks import check_bytes, check_cap, check_due
 
 __all__ = ["TRANSITION", "enqueue_at", "enqueue_in"]
 
@@ -44,7 +44,7 @@ def _admit(
 ) -> Call[Scheduled | Duplicate]:
     args: tuple[Arg, ...] = (job, check_bytes("payload", payload), *due)
     if max_attempts is not None:
-        args = (*args, check_number("max_attempts", max_attempts, least=1))
+        args = (*args, check_cap(max_attempts))
     return Call(TRANSITION, (keys.job(job), keys.schedule), args, partial(_answer, job), job)
 
 

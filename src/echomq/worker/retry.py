@@ -30,9 +30,9 @@ class Backoff:
     def __post_init__(self) -> None:
         check_number("first_ms", self.first_ms)
         check_number("last_ms", self.last_ms, least=self.first_ms)
-        if not 1.0 <= self.factor <= 100.0:
+        if not _is_number(self.factor) or not 1.0 <= self.factor <= 100.0:
             raise InvalidOption("factor", self.factor, "1.0 to 100.0")
-        if not 0.0 <= self.jitter <= 1.0:
+        if not _is_number(self.jitter) or not 0.0 <= self.jitter <= 1.0:
             raise InvalidOption("jitter", self.jitter, "0.0 to 1.0")
 
     @classmethod
@@ -45,3 +45,7 @@ class Backoff:
         grown = self.first_ms * self.factor ** min(max(attempt, 1) - 1, _EXPONENT_MAX)
         wait = min(grown, float(self.last_ms))
         return int(wait * (1.0 - self.jitter + self.jitter * dice.fraction()))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

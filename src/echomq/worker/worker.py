@@ -44,6 +44,8 @@ class Worker:
         self._queue = check_queue(queue)
         if not callable(handler):
             raise InvalidOption("handler", handler, "a function that takes the Run, plain or a coroutine function")
+        if not isinstance(options, WorkerOptions):
+            raise InvalidOption("options", options, "a WorkerOptions")
         self._handler = handler
         self._options = options
         self._clock = clock

@@ -143,7 +143,18 @@ def _nobody_shares(home: Path) -> bool:
     return not any(path.is_relative_to(home) for path in held)
 
 
-@pytest.mark.parametrize("url", ["", "http://x", "localhost:6379", "valkey://x/abc"])
+@pytest.mark.parametrize("node", ["1", 1.5, True, -1, 1024])
+def test_a_node_that_cannot_be_is_refused_where_it_is_given(node: int) -> None:
+    with pytest.raises(InvalidOption, match="node"):
+        EchoMQ("unix:///nowhere", node=node)
+
+
+def test_a_wait_longer_than_a_week_is_refused() -> None:
+    with pytest.raises(InvalidOption, match="connect_timeout_ms"):
+        ConnectionOptions(connect_timeout_ms=10**15)
+
+
+@pytest.mark.parametrize("url", ["", "http://x", "localhost:6379", "valkey://x/abc", 5, b"valkey://x"])
 def test_an_address_that_cannot_be_is_refused_where_it_is_given(url: str) -> None:
     with pytest.raises(InvalidOption):
         EchoMQ(url)

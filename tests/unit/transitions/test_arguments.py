@@ -21,7 +21,7 @@ from echomq.states import SetName
 from echomq.transitions.add_log import add_log
 from echomq.transitions.browse import browse
 from echomq.transitions.call import Call
-from echomq.transitions.checks import LEASE_MS_MAX, PROGRESS_BYTES_MAX
+from echomq.transitions.checks import ATTEMPTS_MAX, LEASE_MS_MAX, PROGRESS_BYTES_MAX
 from echomq.transitions.claim import claim
 from echomq.transitions.claim_many import claim_many
 from echomq.transitions.complete import complete
@@ -82,11 +82,11 @@ NUMBERS: dict[str, tuple[Make, int, int]] = {
     "delay in": (lambda n: delay(KEYS, J, T, delay_ms=n), 0, MS_MAX),
     "delay at": (lambda n: delay(KEYS, J, T, at_ms=n), 0, MS_MAX),
     "drain limit": (lambda n: drain(KEYS, limit=n), 1, BATCH_MAX),
-    "enqueue cap": (lambda n: enqueue(KEYS, J, b"", max_attempts=n), 1, MS_MAX),
-    "enqueue_many cap": (lambda n: enqueue_many(KEYS, [NewJob(J, b"", n)]), 1, MS_MAX),
+    "enqueue cap": (lambda n: enqueue(KEYS, J, b"", max_attempts=n), 1, ATTEMPTS_MAX),
+    "enqueue_many cap": (lambda n: enqueue_many(KEYS, [NewJob(J, b"", n)]), 1, ATTEMPTS_MAX),
     "enqueue_at instant": (lambda n: enqueue_at(KEYS, J, b"", at_ms=n), 0, MS_MAX),
     "enqueue_in delay": (lambda n: enqueue_in(KEYS, J, b"", delay_ms=n), 0, MS_MAX),
-    "enqueue_in cap": (lambda n: enqueue_in(KEYS, J, b"", delay_ms=0, max_attempts=n), 1, MS_MAX),
+    "enqueue_in cap": (lambda n: enqueue_in(KEYS, J, b"", delay_ms=0, max_attempts=n), 1, ATTEMPTS_MAX),
     "extend lease": (lambda n: extend(KEYS, J, T, lease_ms=n), 1, LEASE_MS_MAX),
     "extend_many lease": (lambda n: extend_many(KEYS, [(J, T)], lease_ms=n), 1, LEASE_MS_MAX),
     "lease_node node": (lambda n: lease_node(b"me", node=n, mark_ms=0, lease_ms=1), 0, 1023),

@@ -20,7 +20,7 @@ local function admit(job_key, set_key, score, state, id, payload, max_attempts)
   end
   local capped = max_attempts and max_attempts ~= ''
   if capped then
-    max_attempts = whole('max_attempts', max_attempts, 1)
+    max_attempts = whole('max_attempts', max_attempts, 1, 999999999999999)
   end
   redis.call('ZADD', set_key, score, id)
   if fields > 0 then
