@@ -12,7 +12,7 @@ from echomq.worker import Backoff, Run, Worker
 from tests.faults.worker.scene import PATIENCE_S, counted, eventually, quick, serving
 
 
-async def test_a_queue_that_is_never_empty_starves_neither_lapsed_nor_due_jobs(app: EchoMQ, queue: str) -> None:
+async def test_w25_a_queue_that_is_never_empty_starves_neither_lapsed_nor_due_jobs(app: EchoMQ, queue: str) -> None:
     jobs = app.jobs(queue)
     special: dict[bytes, int] = {}
     served = asyncio.Event()
@@ -36,6 +36,27 @@ async def test_a_queue_that_is_never_empty_starves_neither_lapsed_nor_due_jobs(a
         assert (await jobs.counts())["pending"] > 0
     assert special == {b"lapsed": 2, b"due": 1}
     assert (worker.counts.recovered, worker.counts.promoted) == (1, 1)
+
+
+async def test_w24_workers_alone_take_back_lapsed_jobs_and_make_due_ones_ready(app: EchoMQ, queue: str) -> None:
+    """Nothing else runs in a flat-only deployment: no lanes, no pump, no sweeper."""
+    jobs = app.jobs(queue)
+    ran: list[tuple[bytes | None, int]] = []
+    both = asyncio.Event()
+
+    async def handler(run: Run) -> None:
+        ran.append((run.payload, run.attempt))
+        if len(ran) == 2:
+            both.set()
+
+    await jobs.enqueue(b"lapsed")
+    await jobs.claim(lease_ms=1)  # by somebody who never comes back
+    await jobs.enqueue_in(b"due", delay_ms=1)
+    worker = Worker(app, queue, handler, options=quick())
+    async with serving(worker), asyncio.timeout(PATIENCE_S):
+        await both.wait()
+    assert sorted(ran) == [(b"due", 1), (b"lapsed", 2)]
+    await counted(jobs, pending=0, active=0, schedule=0, dead=0, completed=2)
 
 
 async def test_a_paused_queue_is_left_alone_until_it_is_resumed(app: EchoMQ, queue: str) -> None:
