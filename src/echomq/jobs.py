@@ -144,10 +144,10 @@ class Jobs:
 
     Made by `EchoMQ.jobs`.
 
-    Ids may be given as `JobId` or as text; text is checked first. Payloads, results, progress
-    and log lines are bytes of at most `payload_bytes_max`. Every method can raise `ConnectionFailed` (nothing was
-    sent), `Unknown` (sent, but the link was lost: the exception says whether repeating is safe) and `ServerError` (the
-    server refused the transition as a whole).
+    Ids may be given as `JobId` or as text; text is checked first. Payloads, results, progress and log lines are bytes
+    of at most `payload_bytes_max`. Every method can raise `ConnectionFailed` (nothing was sent), `Unknown` (sent, but
+    the link was lost: the exception says whether repeating is safe) and `ServerError` (the server refused the
+    transition as a whole).
     """
 
     def __init__(self, queue: str, runner: Runner, nodes: NodeHolder, *, payload_bytes_max: int) -> None:
@@ -223,9 +223,9 @@ class Jobs:
         """Admit many jobs and return one answer for each, in order (ours).
 
         An item is a payload, which gets a new id, or a `NewJob` with an id of yours. Up to 1000 jobs or 4 MiB are one
-        atomic step; the steps of a call go out together. All
-        items are checked before the first is sent. When a step fails its exception is raised, and other steps may have
-        landed: repeat the whole call with `NewJob`s, and those already admitted are answered `Duplicate`.
+        atomic step; the steps of a call go out together. All items are checked before the first is sent. When a step
+        fails its exception is raised, and other steps may have landed: repeat the whole call with `NewJob`s, and those
+        already admitted are answered `Duplicate`.
         """
         new: list[NewJob] = []
         minted: set[int] = set()

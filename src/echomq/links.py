@@ -13,20 +13,16 @@ from typing import TypeVar
 
 from echomq.drivers.aio import AioClient
 from echomq.drivers.blocking import BlockingClient
-from echomq.errors import Closed, Disconnected, EchoMQError
+from echomq.errors import Disconnected, EchoMQError
 from echomq.forks import ProcessLock
 from echomq.nodes import LEASE_PATIENCE_MS
 from echomq.options import ConnectionOptions
-from echomq.server_address import ServerAddress
+from echomq.server_address import ServerAddress, closed
 from echomq.transitions.call import Call
 
 __all__ = ["AioLink", "BlockingLink"]
 
 A = TypeVar("A")
-
-
-def _closed() -> Closed:
-    return Closed("this EchoMQ was closed: make a new one to go on")
 
 
 class AioLink:
@@ -81,7 +77,7 @@ class AioLink:
         of_loop = self._by_loop.setdefault(loop, _OfLoop())
         async with of_loop.opening:
             if self._is_closed:
-                raise _closed()
+                raise closed()
             if of_loop.client is None:
                 options = replace(self._settings, url=await asyncio.to_thread(self._address.resolve))
                 of_loop.client = await AioClient.connect(options) if connected else AioClient(options)
@@ -184,7 +180,7 @@ class BlockingLink:
         """Return the client; make it, and the server's address, when there is none yet."""
         with self._lock:
             if self._is_closed:
-                raise _closed()
+                raise closed()
             if self._client is None:
                 options = self._options()
                 self._client = BlockingClient.connect(options) if connected else BlockingClient(options)
@@ -204,8 +200,3 @@ class BlockingLink:
             client, self._client = self._client, None
         if client is not None:
             client.close()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a client was made."""
-        return self._client is not None

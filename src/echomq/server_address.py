@@ -7,7 +7,12 @@ from echomq.embedded import EmbeddedServer, acquire, default_home
 from echomq.errors import Closed
 from echomq.forks import ProcessLock
 
-__all__ = ["ServerAddress"]
+__all__ = ["ServerAddress", "closed"]
+
+
+def closed() -> Closed:
+    """Return what every use of a closed application raises."""
+    return Closed("this EchoMQ was closed: make a new one to go on")
 
 
 class ServerAddress:
@@ -21,11 +26,6 @@ class ServerAddress:
         self._is_closed = False
         self._lock = ProcessLock()
 
-    @property
-    def is_embedded(self) -> bool:
-        """Whether this program uses the embedded server."""
-        return self._url is None
-
     def resolve(self) -> str:
         """Return the URL; start or join the embedded server first when no address was given. May block for seconds.
 
@@ -35,7 +35,7 @@ class ServerAddress:
             return self._url
         with self._lock:
             if self._is_closed:  # whoever began to resolve before a close must not hold a share after it
-                raise Closed("this EchoMQ was closed: make a new one to go on")
+                raise closed()
             if self._embedded is None:
                 self._embedded = acquire(self._home or default_home(self._environ))
             return self._embedded.url

@@ -1,14 +1,17 @@
-"""What both drivers share: a plain command as a `Call`, and the greeting of an address."""
+"""What both drivers share: a plain command as a `Call`, the answers of a batch, and the greeting of an address."""
 
-from typing import Final
+from typing import Final, TypeVar
 
 from echomq.drivers.address import Address
+from echomq.errors import EchoMQError
 from echomq.options import ConnectionOptions
 from echomq.resp.greeting import GreetingSettings
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.call import Call, Transition, refused
 
-__all__ = ["Part", "command_call", "greeting_of"]
+__all__ = ["Part", "answer_or_error", "command_call", "greeting_of"]
+
+Answer = TypeVar("Answer")
 
 Part = bytes | str | int
 
@@ -32,6 +35,16 @@ def command_call(parts: tuple[Part, ...]) -> Call[Reply]:
         return reply
 
     return Call(transition=transition, keys=(), args=words, decode=decode, subject=subject)
+
+
+def answer_or_error(call: Call[Answer], result: Reply | EchoMQError) -> Answer | EchoMQError:
+    """Return what one call of a batch gave: its answer, or the exception in its place."""
+    if isinstance(result, EchoMQError):
+        return result
+    try:
+        return call.decode(result)
+    except EchoMQError as error:
+        return error
 
 
 def greeting_of(address: Address, options: ConnectionOptions) -> GreetingSettings:

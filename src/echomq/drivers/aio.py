@@ -19,7 +19,7 @@ from echomq.clock import SYSTEM_DICE, Dice
 from echomq.drivers._aio_link import Link
 from echomq.drivers._aio_node import Node
 from echomq.drivers._aio_pending import Batch, NotSent, OneCall
-from echomq.drivers._raw import Part, command_call
+from echomq.drivers._raw import Part, answer_or_error, command_call
 from echomq.drivers.address import Address, parse_address
 from echomq.drivers.aio_subscription import AioSubscription
 from echomq.drivers.route import Route, SingleNode
@@ -112,7 +112,7 @@ class AioClient:
                 if not answers:
                     raise
                 replies = [error] * len(part)
-            answers += [_answer(call, reply) for call, reply in zip(part, replies, strict=True)]
+            answers += [answer_or_error(call, reply) for call, reply in zip(part, replies, strict=True)]
         return answers
 
     async def command(self, *parts: Part, reply_timeout_ms: int | None = None) -> Reply:
@@ -231,12 +231,3 @@ class AioClient:
 
 
 _ABOUT_NODES: Final = frozenset({"READONLY", "LOADING", "MOVED", "ASK", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN"})
-
-
-def _answer(call: Call[Answer], reply: Reply | EchoMQError) -> Answer | EchoMQError:
-    if isinstance(reply, EchoMQError):
-        return reply
-    try:
-        return call.decode(reply)
-    except EchoMQError as error:
-        return error

@@ -21,7 +21,7 @@ from echomq.carriers.carrier import AnyCall, NewCarrier
 from echomq.carriers.lua import LuaCarrier
 from echomq.clock import SYSTEM_DICE, Dice
 from echomq.drivers._blocking_link import BlockingLink, NotSent
-from echomq.drivers._raw import Part, command_call
+from echomq.drivers._raw import Part, answer_or_error, command_call
 from echomq.drivers.address import Address, parse_address
 from echomq.drivers.backoff import delay_ms
 from echomq.drivers.blocking_subscription import BlockingSubscription
@@ -104,7 +104,7 @@ class BlockingClient:
                 if not answers:
                     raise
                 replies = [error] * len(part)
-            answers += [_answer(call, reply) for call, reply in zip(part, replies, strict=True)]
+            answers += [answer_or_error(call, reply) for call, reply in zip(part, replies, strict=True)]
         return answers
 
     def command(self, *parts: Part, reply_timeout_ms: int | None = None) -> Reply:
@@ -239,10 +239,3 @@ def _raised(result: Reply | EchoMQError) -> Reply:
     if isinstance(result, EchoMQError):
         raise result
     return result
-
-
-def _answer(call: Call[Answer], result: Reply | EchoMQError) -> Answer | EchoMQError:
-    try:
-        return call.decode(_raised(result))
-    except EchoMQError as error:
-        return error
