@@ -19,10 +19,10 @@ JOB = JobId.of_snowflake(0)
 # key, kind, what it holds, who writes it, when it goes
 QUEUE_KEYS: dict[str, tuple[str, str, str, str]] = {
     "pending": ("zset", "ready jobs without a group, score 0", "admission, promote, reap, release, reprocess", "empty"),
-    "active": ("zset", "jobs in flight, score = lease end in ms", "claim, claim_many, extend", "empty"),
+    "active": ("zset", "jobs in flight, score = lease end in ms", "every claim, extend", "empty"),
     "schedule": ("zset", "jobs waiting for an instant, score = due ms", "schedule, retry, delay, reschedule", "empty"),
     "dead": ("zset", "jobs without attempts left, score 0", "retry, reap", "purge, reprocess, remove"),
-    "meta": ("hash", "`paused`, `concurrency`, `max`", "pause, resume; the others by hand", "obliterate"),
+    "meta": ("hash", "`paused`, `concurrency`, `max`", "pause, resume, set_concurrency; `max` by hand", "obliterate"),
     "metrics_completed": ("hash", "`count` of completions", "complete, complete_many", "obliterate"),
     "metrics_completed_data": ("list", "reserved series", "nobody", "obliterate"),
     "metrics_failed": ("hash", "`count` of deaths", "retry, reap", "obliterate"),
@@ -32,11 +32,20 @@ QUEUE_KEYS: dict[str, tuple[str, str, str, str]] = {
     "flow_outbox": ("list", "messages to flow parents elsewhere", "complete, retry, reap", "delivery"),
     "events": ("channel", "events as JSON; a channel, not a key", "update_progress", "-"),
     "ring": ("list", "the rota of lanes", "whatever makes a lane ready", "empty"),
-    "paused": ("set", "parked groups", "other speakers", "empty"),
-    "group_limit": ("hash", "group to its largest number in flight", "other speakers", "obliterate"),
+    "paused": ("set", "parked groups", "gpause", "empty"),
+    "group_limit": ("hash", "group to its largest number in flight", "glimit", "obliterate"),
     "group_active": ("hash", "group to its number in flight", "grouped claims and settlements", "at 0"),
-    "group_weight": ("hash", "group to its share per turn", "other speakers", "obliterate"),
-    "wake": ("list", "at most 64 tokens for parked workers", "a lane that enters the ring", "taken"),
+    "group_weight": ("hash", "group to its share per turn", "gweight", "obliterate"),
+    "wake": (
+        "list",
+        "at most 64 tokens for parked workers",
+        "whatever makes jobs servable",
+        "taken, or take finds nothing",
+    ),
+    "lanes": ("zset", "lanes with jobs waiting or in flight, score 0 (ours)", "whatever changes a lane", "empty"),
+    "rota": ("hash", "`flat`, `turn`, `left`: where the rota stands (ours)", "take", "when the ring says it all"),
+    "fresh_next": ("set", "lanes whose next place is a fresh job's (ours)", "take", "empty"),
+    "watch": ("string", "who looks after due and lapsed jobs, and until when (ours)", "take", "its TTL"),
 }
 JOB_KEYS: list[tuple[str, str, str, str, str]] = [
     (

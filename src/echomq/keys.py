@@ -60,7 +60,7 @@ def check_dedup_id(value: str) -> str:
 
 
 def check_group(value: str | BrandedId) -> bytes:
-    """Return a group's name as it stands in keys, or raise `InvalidName` saying what is allowed.
+    """Return a lane's name, the group that it is for, as it stands in keys, or raise `InvalidName` saying what is allowed.
 
     Every branded id is a group name of the protocol. The wider set is our edition: a speaker that checks its groups for
     branded ids cannot name such a lane, but serves it, since the ring and the row carry the name.
@@ -68,7 +68,7 @@ def check_group(value: str | BrandedId) -> bytes:
     if isinstance(value, BrandedId):
         return bytes(value)
     if not isinstance(value, str) or _GROUP.fullmatch(value) is None:
-        raise InvalidName("group name", value, GROUP_ALLOWED)
+        raise InvalidName("lane name", value, GROUP_ALLOWED)
     return value.encode()
 
 
@@ -85,9 +85,11 @@ class QueueKeys:
         "dead",
         "events",
         "flow_outbox",
+        "fresh_next",
         "group_active",
         "group_limit",
         "group_weight",
+        "lanes",
         "limiter",
         "meta",
         "metrics_completed",
@@ -99,8 +101,10 @@ class QueueKeys:
         "queue",
         "repeat",
         "ring",
+        "rota",
         "schedule",
         "wake",
+        "watch",
     )
 
     def __init__(self, queue: str) -> None:
@@ -127,6 +131,10 @@ class QueueKeys:
         self.group_active: bytes = base + b"gactive"
         self.group_weight: bytes = base + b"gweight"
         self.wake: bytes = base + b"wake"
+        self.lanes: bytes = base + b"lanes"
+        self.rota: bytes = base + b"rota"
+        self.fresh_next: bytes = base + b"fresh_next"
+        self.watch: bytes = base + b"watch"
 
     def __repr__(self) -> str:
         return f"QueueKeys({self.queue!r})"

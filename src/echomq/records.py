@@ -14,12 +14,14 @@ from echomq.states import CountName, JobState, SetName
 __all__ = [
     "Absent",
     "ActiveJobs",
+    "AlreadyThere",
     "Broken",
     "BrowsedJob",
     "Claimed",
     "ClaimedMany",
     "Completed",
     "Completion",
+    "ConcurrencySet",
     "Counts",
     "Dead",
     "Delayed",
@@ -31,6 +33,9 @@ __all__ = [
     "Failed",
     "Finished",
     "Gone",
+    "LaneInfo",
+    "LanePage",
+    "LaneSet",
     "Locked",
     "Logged",
     "Logs",
@@ -43,6 +48,7 @@ __all__ = [
     "NodesTaken",
     "NotDead",
     "NotExtended",
+    "NotInLane",
     "NotPaused",
     "NotScheduled",
     "Obliterated",
@@ -52,6 +58,7 @@ __all__ = [
     "PromotedMany",
     "Purged",
     "Reaped",
+    "Reassigned",
     "Released",
     "Removed",
     "Repaired",
@@ -62,6 +69,7 @@ __all__ = [
     "Scheduled",
     "Stale",
     "StoredJob",
+    "Taken",
     "Token",
     "Updated",
     "Waiting",
@@ -76,11 +84,12 @@ Token = NewType("Token", int)
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to admit. `max_attempts` is a cap of its own, None for the worker's default."""
+    """A job to admit. `max_attempts` is a cap of its own, None for the worker's default; `lane` is where it waits."""
 
     job: JobId
     payload: bytes
     max_attempts: int | None = None
+    lane: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +118,15 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """One attempt of a job, leased to the caller. `payload` is None only if another speaker lost it."""
+    """One attempt of a job, leased to the caller. `payload` is None only if another speaker lost it.
+
+    `lane` is the lane that it was served from, None for the flat set.
+    """
 
     job: JobId
     payload: bytes | None
     token: Token
+    lane: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +149,24 @@ class ClaimedMany:
 
     jobs: tuple[Claimed, ...]
     left: int
+    broken: tuple[JobId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Attempts leased on one common deadline, in the order of the rota; possibly none.
+
+    `more` says that more could be served at once: take again when a slot is free. `full` says that the queue's ceiling
+    left no room, and nothing was looked at. `due` says that scheduled jobs are due or leases have lapsed now: promote
+    and reap. Else `wait_ms` is how long the caller may park: until the next of these, if it is the one that watches for
+    it, or as long as it offered. `broken` are ids that were moved to `dead`, for somebody to look at.
+    """
+
+    jobs: tuple[Claimed, ...]
+    more: bool
+    full: bool
+    due: bool
+    wait_ms: int
     broken: tuple[JobId, ...] = ()
 
 
@@ -352,6 +383,70 @@ class ActiveJobs:
     """Jobs are running; nothing changed. Wait for them, or force."""
 
 
+# --- lanes ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LaneSet:
+    """The lane is parked, may run again, or has the limit or weight that was asked for. Repeating changes nothing."""
+
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reassigned:
+    """The waiting job stands in the other lane now."""
+
+    job: JobId
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyThere:
+    """The job is in that lane already; nothing changed."""
+
+    job: JobId
+    lane: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotInLane:
+    """The job waits in no lane: it is in flight, scheduled, dead, or has no lane; nothing changed."""
+
+    job: JobId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneInfo:
+    """One lane: how many jobs wait (`depth`) and run (`in_flight`), and its settings.
+
+    `limit` is None without one, `weight` is 1 without one. `oldest` is the waiting job minted first.
+    """
+
+    lane: str
+    depth: int
+    in_flight: int
+    limit: int | None
+    weight: int
+    paused: bool
+    oldest: JobId | None
+
+
+@dataclass(frozen=True, slots=True)
+class LanePage:
+    """A slice of the lanes; it can be empty though more follow. Ask on with `cursor`, until that is None."""
+
+    lanes: tuple[LaneInfo, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConcurrencySet:
+    """The queue's ceiling of jobs in flight is set, or taken away."""
+
+    most: int | None
+
+
 # --- data and reading -----------------------------------------------------------------------------------------------
 
 
@@ -393,7 +488,7 @@ class StoredJob:
     state: JobState
     attempts: int
     payload: bytes | None
-    group: str | None = None
+    lane: str | None = None
     last_error: str | None = None
     progress: bytes | None = None
     max_attempts: int | None = None

@@ -54,7 +54,7 @@ def test_a_row_is_read_whole(case: Case) -> None:
         state=JobState.DEAD,
         attempts=4,
         payload=b"\x01",
-        group=RED,
+        lane=RED,
         last_error="e",
         progress=b"\xff",
         max_attempts=9,

@@ -31,6 +31,10 @@ QUEUE_LEVEL = {
     "group_active": b"gactive",
     "group_weight": b"gweight",
     "wake": b"wake",
+    "lanes": b"lanes",
+    "rota": b"rota",
+    "fresh_next": b"fresh_next",
+    "watch": b"watch",
 }
 
 
@@ -85,7 +89,7 @@ def test_an_invalid_dedup_id_is_refused_and_says_what_is_allowed(name: str) -> N
 
 @pytest.mark.parametrize("name", [*BAD_NAMES, "q" * 129, None, b"raw"])
 def test_an_invalid_group_is_refused_and_says_what_is_allowed(name: str) -> None:
-    with pytest.raises(InvalidName, match="group name: allowed is 1 to 128"):
+    with pytest.raises(InvalidName, match="lane name: allowed is 1 to 128"):
         check_group(name)
 
 

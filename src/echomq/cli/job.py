@@ -188,7 +188,7 @@ def _row(row: StoredJob) -> Mapping[str, Plain]:
         "attempts": row.attempts,
         "max_attempts": row.max_attempts,
         "unspent": row.unspent or None,
-        "group": row.group,
+        "lane": row.lane,
         "last_error": row.last_error,
         "died_at": instant(row.died_at_ms),
         **as_json_bytes("progress", row.progress),

@@ -59,7 +59,7 @@ def _stored(job: JobId, fields: dict[bytes, bytes]) -> StoredJob:
         state=state(fields.get(b"state", b"")),
         attempts=number(fields[b"attempts"]),
         payload=fields.get(b"payload"),
-        group=_words(fields.get(b"group")),
+        lane=_words(fields.get(b"group")),
         last_error=_words(fields.get(b"last_error")),
         progress=fields.get(b"progress"),
         max_attempts=_count(fields.get(b"max_attempts")),
