@@ -83,6 +83,7 @@ from echomq.transitions.enqueue import enqueue
 from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.extend import extend
 from echomq.transitions.extend_many import extend_many
+from echomq.transitions.genqueue import genqueue
 from echomq.transitions.get_job import get_job
 from echomq.transitions.get_result import get_result
 from echomq.transitions.get_state import get_state
@@ -188,44 +189,71 @@ class Jobs:
         raise NodeLeaseLapsed
 
     async def enqueue(
-        self, payload: bytes, *, job: JobId | str | None = None, max_attempts: int | None = None
+        self,
+        payload: bytes,
+        *,
+        lane: str | None = None,
+        job: JobId | str | None = None,
+        max_attempts: int | None = None,
     ) -> Enqueued | Duplicate:
-        """Admit a job that is ready to run, under `job` or a new id (protocol 4.1).
+        """Admit a job that is ready to run, under `job` or a new id (protocol 4.1, 4.16.1).
 
-        Repeating with the same `job` is safe until it has completed: the answer is then `Duplicate`, a success. Without
-        `job` the answer is never `Duplicate`: a fresh id that exists already was minted twice, and another is minted.
-        `max_attempts` is the job's own cap; without it the worker's applies.
+        With `lane` it waits in that lane, and lanes are served in turns; else it waits in the flat set, which has turns
+        as one lane more. Repeating with the same `job` is safe until it has completed: the answer is then `Duplicate`,
+        a success, and the job stays in the lane where it is. Without `job` the answer is never `Duplicate`: a fresh id
+        that exists already was minted twice, and another is minted. `max_attempts` is the job's own cap; without it the
+        worker's applies. Raises `InvalidName` for what is no name of a lane.
         """
         check_size("payload", payload, self._payload_bytes_max)
-        return await self._admit(job, lambda new: enqueue(self._keys, new, payload, max_attempts=max_attempts))
+        return await self._admit(job, lambda new: self._ready(new, payload, lane, max_attempts))
 
     async def enqueue_at(
-        self, payload: bytes, *, at_ms: int, job: JobId | str | None = None, max_attempts: int | None = None
+        self,
+        payload: bytes,
+        *,
+        at_ms: int,
+        lane: str | None = None,
+        job: JobId | str | None = None,
+        max_attempts: int | None = None,
     ) -> Scheduled | Duplicate:
-        """Admit a job that is due at an instant, in Unix ms; a past one is due at once (protocol 4.2)."""
+        """Admit a job that is due at an instant, in Unix ms; a past one is due at once (protocol 4.2).
+
+        With `lane` it goes into that lane when it is due (ours).
+        """
         check_size("payload", payload, self._payload_bytes_max)
         return await self._admit(
-            job, lambda new: enqueue_at(self._keys, new, payload, at_ms=at_ms, max_attempts=max_attempts)
+            job, lambda new: enqueue_at(self._keys, new, payload, at_ms=at_ms, lane=lane, max_attempts=max_attempts)
         )
 
     async def enqueue_in(
-        self, payload: bytes, *, delay_ms: int, job: JobId | str | None = None, max_attempts: int | None = None
+        self,
+        payload: bytes,
+        *,
+        delay_ms: int,
+        lane: str | None = None,
+        job: JobId | str | None = None,
+        max_attempts: int | None = None,
     ) -> Scheduled | Duplicate:
-        """Admit a job that is due after a delay, in ms on the server's clock (protocol 4.2)."""
+        """Admit a job that is due after a delay, in ms on the server's clock (protocol 4.2).
+
+        With `lane` it goes into that lane when it is due (ours).
+        """
         check_size("payload", payload, self._payload_bytes_max)
         return await self._admit(
-            job, lambda new: enqueue_in(self._keys, new, payload, delay_ms=delay_ms, max_attempts=max_attempts)
+            job,
+            lambda new: enqueue_in(self._keys, new, payload, delay_ms=delay_ms, lane=lane, max_attempts=max_attempts),
         )
 
     async def enqueue_many(
-        self, jobs: Iterable[bytes | NewJob], *, max_attempts: int | None = None
+        self, jobs: Iterable[bytes | NewJob], *, lane: str | None = None, max_attempts: int | None = None
     ) -> list[Enqueued | Duplicate]:
         """Admit many jobs and return one answer for each, in order (ours).
 
-        An item is a payload, which gets a new id, or a `NewJob` with an id of yours. Up to 1000 jobs or 4 MiB are one
-        atomic step; the steps of a call go out together. All items are checked before the first is sent. When a step
-        fails its exception is raised, and other steps may have landed: repeat the whole call with `NewJob`s, and those
-        already admitted are answered `Duplicate`.
+        An item is a payload, which gets a new id, `lane` and `max_attempts`; or a `NewJob`, which says all of that
+        itself, so that one call can fill many lanes. Up to 1000 jobs or 4 MiB are one atomic step; the steps of a call
+        go out together. All items are checked before the first is sent. When a step fails its exception is raised, and
+        other steps may have landed: repeat the whole call with `NewJob`s, and those already admitted are answered
+        `Duplicate`.
         """
         new: list[NewJob] = []
         minted: set[int] = set()
@@ -233,7 +261,7 @@ class Jobs:
             if isinstance(item, NewJob):
                 new.append(item)
             else:
-                new.append(NewJob(await self.mint(), item, max_attempts))
+                new.append(NewJob(await self.mint(), item, max_attempts, lane))
                 minted.add(at)
             check_size("payload", new[at].payload, self._payload_bytes_max)
         answers = await self._admit_all(new)
@@ -457,7 +485,10 @@ class Jobs:
         return await self._runner.run(is_paused(self._keys))
 
     async def drain(self, *, schedule: bool = False, limit: int = BATCH_MAX) -> Drained:
-        """Delete a slice of the waiting jobs, and of the scheduled ones if asked (protocol 4.18.3)."""
+        """Delete a slice of the waiting jobs, and of the scheduled ones if asked (protocol 4.18.3).
+
+        The lanes keep theirs: `Lanes.drain`.
+        """
         return await self._runner.run(drain(self._keys, schedule=schedule, limit=limit))
 
     async def obliterate(
@@ -469,6 +500,13 @@ class Jobs:
         that jobs are running; `force` deletes them too.
         """
         return await self._runner.run(obliterate(self._keys, force=force, budget=budget, cursor=cursor))
+
+    def _ready(
+        self, job: JobId, payload: bytes, lane: str | None, max_attempts: int | None
+    ) -> Call[Enqueued | Duplicate]:
+        if lane is None:
+            return enqueue(self._keys, job, payload, max_attempts=max_attempts)
+        return genqueue(self._keys, job, payload, lane=lane, max_attempts=max_attempts)
 
     async def _admit(self, job: JobId | str | None, call_for: Callable[[JobId], Call[A]]) -> A:
         """Admit under the id given, or under a new one: then "duplicate" means that the id was minted twice."""
