@@ -8,18 +8,22 @@ from echomq.records import Token
 
 __all__ = [
     "ATTEMPTS_MAX",
+    "IN_FLIGHT_MAX",
     "LEASE_MS_MAX",
     "PROGRESS_BYTES_MAX",
+    "WEIGHT_MAX",
     "check_batch",
     "check_bytes",
     "check_cap",
     "check_cursor",
     "check_due",
+    "check_in_flight",
     "check_lease",
     "check_limit",
     "check_number",
     "check_progress",
     "check_token",
+    "check_weight",
 ]
 
 MS_MAX = 2**53 - 1
@@ -33,6 +37,12 @@ LEASE_MS_MAX = 7 * 24 * 3600 * 1000
 
 PROGRESS_BYTES_MAX = 4 * 1024
 """The longest progress, in bytes: every listener of the queue is sent it, and the script reads it byte by byte."""
+
+IN_FLIGHT_MAX = 10**15 - 1
+"""The largest limit of a lane, or ceiling of a queue: counters have at most 15 digits (docs/wire.md, rule 1)."""
+
+WEIGHT_MAX = 1000
+"""The largest weight of a lane: a turn is no longer than the largest batch."""
 
 _CURSOR_DIGITS = 20
 
@@ -61,6 +71,19 @@ def check_number(name: str, value: int, *, least: int = 0, most: int = MS_MAX) -
 def check_cap(max_attempts: int) -> int:
     """Return a job's own cap of attempts, 1 to `ATTEMPTS_MAX`, or raise `InvalidOption`."""
     return check_number("max_attempts", max_attempts, least=1, most=ATTEMPTS_MAX)
+
+
+def check_in_flight(name: str, most: int | None) -> bytes | int:
+    """Return how many jobs may be in flight, 1 to `IN_FLIGHT_MAX`, as it travels; None stands for no bound.
+
+    Raises `InvalidOption`.
+    """
+    return b"" if most is None else check_number(name, most, least=1, most=IN_FLIGHT_MAX)
+
+
+def check_weight(weight: int | None) -> bytes | int:
+    """Return a lane's weight, 1 to `WEIGHT_MAX`, as it travels; None stands for none. Raises `InvalidOption`."""
+    return b"" if weight is None else check_number("weight", weight, least=1, most=WEIGHT_MAX)
 
 
 def check_token(token: int) -> Token:

@@ -20,10 +20,12 @@
 --@use look_counter
 --@use look_lane
 --@use look_parent
+--@use look_ceiling
 --@use refusal
 --@use leave_active
 --@use delete_job
 --@use child_completed
+--@use close_lanes
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'parent', 'parent_queue')
 if row.err and is_broken(row) then
@@ -44,6 +46,7 @@ local metrics_key = base .. 'metrics:completed'
 local lane = group and need(look_lane(base, group))
 local parent
 local _, trouble = look_counter(metrics_key, 'count')
+trouble = trouble or look_ceiling(base, active_key)
 if row[3] and not trouble then
   parent, trouble = look_parent(base, row[3], row[4])
 end
@@ -66,4 +69,5 @@ if keep_ms > 0 then
   redis.call('PEXPIRE', result_key, keep_ms)
 end
 redis.call('HINCRBY', metrics_key, 'count', 1)
+close_lanes(base)
 return 1

@@ -14,10 +14,12 @@
 --@use look_counter
 --@use look_lane
 --@use look_parent
---@use lower_active
+--@use look_ceiling
+--@use fly
 --@use leave_ready
 --@use in_chunks
 --@use child_completed
+--@use close_lanes
 
 local call, pcall = redis.call, redis.pcall
 local base, count = base_key, (#ARGV - more_args_at + 1) / more_args_width
@@ -27,6 +29,7 @@ end
 local metrics_key, rows = base .. 'metrics:completed', base .. 'job:'
 local _, uncounted = look_counter(metrics_key, 'count')
 call('ZCARD', base .. 'pending')
+look_ceiling(base, active_key)
 
 local answers, seen, ends, leases, doomed, special = {}, {}, {}, {}, {}, {}
 local completed = 0
@@ -109,7 +112,7 @@ for _, job in ipairs(special) do
   if not job.leased then
     leave_ready(base, job.id, job.group, job.lane)
   elseif job.group then
-    lower_active(base, job.group, job.lane)
+    fly(base, job.lane, -1)
   end
 end
 for _, job in ipairs(special) do
@@ -126,4 +129,6 @@ end
 if not uncounted then
   call('HINCRBY', metrics_key, 'count', completed)
 end
+tally.ended = #leases
+close_lanes(base)
 return answers

@@ -21,8 +21,10 @@
 --@use counted
 --@use miscounted
 --@use look_lane
+--@use look_ceiling
 --@use refusal
 --@use leave_active
+--@use close_lanes
 
 if string.sub(id, 1, 3) ~= 'JOB' then
   return redis.error_reply('EMQKIND ' .. id .. ' does not begin with JOB')
@@ -42,8 +44,9 @@ local due = due_at(mode, value)
 local base = base_of(job_key, id)
 local lane = group and need(look_lane(base, group))
 local handed_back = counted(row[3] or '0')
-if unspent == '1' and not handed_back then
-  return refusal(miscounted(job_key, 'unspent'), active_key, base, id, lane)
+local trouble = unspent == '1' and not handed_back and miscounted(job_key, 'unspent') or look_ceiling(base, active_key)
+if trouble then
+  return refusal(trouble, active_key, base, id, lane)
 end
 redis.call('ZCARD', schedule_key)
 
@@ -57,4 +60,5 @@ else
   redis.call('HSET', job_key, 'state', 'scheduled')
 end
 redis.call('ZADD', schedule_key, due, id)
+close_lanes(base)
 return 1

@@ -2,12 +2,21 @@
 --
 -- keys   job       row of the job (hash)
 --        pending   ready jobs of the flat set (zset)
+--        wake      wake-ups for parked workers (list); left out: none is left (ours)
 -- args   id, payload
 --        max_attempts   cap of the job's own; empty or left out: none (ours)
--- reply  1 enqueued   0 duplicate   EMQKIND the id is no job's
+-- reply  1 enqueued   0 duplicate   EMQKIND the id is no job's   WRONGTYPE the row is no hash
 --
 -- Policy, then existence, then write. A row without `attempts` is no job (docs/wire.md, rule 2): a field that another
 -- speaker wrote to a vanished row must not make its id a duplicate for ever.
 --@use admit
 
-return admit(job_key, pending_key, 0, 'pending', id, payload, max_attempts)
+local lying
+local answer = admit(job_key, id, payload, 'pending', max_attempts, nil, function()
+  lying = wake_key and redis.call('LLEN', wake_key)
+  redis.call('ZADD', pending_key, 0, id)
+end)
+if answer == 1 and lying == 0 then
+  redis.call('LPUSH', wake_key, '1')
+end
+return answer

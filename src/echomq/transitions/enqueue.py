@@ -6,16 +6,17 @@ from echomq.ids import JobId
 from echomq.keys import QueueKeys
 from echomq.records import Duplicate, Enqueued
 from echomq.resp.reply import Reply
-from echomq.transitions.call import Call, Transition, refused
+from echomq.transitions.call import Arg, Call, Transition, refused
 from echomq.transitions.checks import check_bytes, check_cap
 
 __all__ = ["TRANSITION", "enqueue"]
 
 TRANSITION = Transition(
     name="enqueue",
-    keys=("job", "pending"),
+    keys=("job", "pending", "wake"),
     args=("id", "payload", "max_attempts"),
     optional=1,
+    optional_keys=1,
     repeatable=True,
     section="4.1",
 )
@@ -26,20 +27,14 @@ def enqueue(
 ) -> Call[Enqueued | Duplicate]:
     """Admit a job: gate its kind, refuse a duplicate, write its row, insert it into pending. All four or none.
 
-    `Duplicate` is a success for whoever repeats a call: a job of this id exists, and nothing changed. `max_attempts`
-    is a cap of the job's own (our field); None leaves it to the worker. Safe to repeat until the job has completed:
-    its row is the memory.
+    A parked worker is woken. `Duplicate` is a success for whoever repeats a call: a job of this id exists, and nothing
+    changed. `max_attempts` is a cap of the job's own (our field); None leaves it to the worker. Safe to repeat until
+    the job has completed: its row is the memory.
     """
-    args = (job, check_bytes("payload", payload))
+    args: tuple[Arg, ...] = (job, check_bytes("payload", payload))
     if max_attempts is not None:
-        return Call(
-            TRANSITION,
-            (keys.job(job), keys.pending),
-            (*args, check_cap(max_attempts)),
-            partial(_answer, job),
-            job,
-        )
-    return Call(TRANSITION, (keys.job(job), keys.pending), args, partial(_answer, job), job)
+        args = (*args, check_cap(max_attempts))
+    return Call(TRANSITION, (keys.job(job), keys.pending, keys.wake), args, partial(_answer, job), job)
 
 
 def _answer(job: JobId, reply: Reply) -> Enqueued | Duplicate:

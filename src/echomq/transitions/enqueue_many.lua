@@ -2,15 +2,21 @@
 --
 -- keys   pending   ready jobs of the flat set (zset)
 --        base      the queue's base, itself no key
--- args   id, payload, max_attempts (empty: none); repeated, at most 1000 times
+-- args   id, payload, max_attempts (empty: none), group (empty: the flat set); repeated, at most 1000 times
 -- reply  for each, in order: 1 enqueued   0 duplicate. EMQKIND one id is no job's, nothing written
---        WRONGTYPE the row of one id is no hash, nothing written
+--        WRONGTYPE the row of one id is no hash, or its lane is damaged, nothing written
 --
--- Each as enqueue. The set is written first, which a full server refuses: then nothing is written.
+-- Each as enqueue or genqueue. The sets are written first, which a full server refuses: then nothing is written.
 --@use is_broken
 --@use broken_row
 --@use whole
+--@use need
+--@use look_lane
+--@use look_wake
+--@use fill_lane
 --@use in_chunks
+--@use tally
+--@use close_lanes
 
 local call, pcall, sub = redis.call, redis.pcall, string.sub
 local count = (#ARGV - more_args_at + 1) / more_args_width
@@ -20,8 +26,8 @@ end
 local rows = base_key .. 'job:'
 local answers, ready, fresh, skeletons, seen = {}, {}, {}, {}, {}
 for place = 1, count do
-  local at = more_args_at + (place - 1) * 3
-  local id = ARGV[at]
+  local at = more_args_at + (place - 1) * 4
+  local id, group = ARGV[at], ARGV[at + 3]
   if sub(id, 1, 3) ~= 'JOB' then
     return redis.error_reply('EMQKIND ' .. id .. ' is no job id')
   end
@@ -37,25 +43,45 @@ for place = 1, count do
     answers[place] = 0
   else
     answers[place], seen[id] = 1, true
-    local used = #ready
-    ready[used + 1], ready[used + 2] = 0, id
     fresh[#fresh + 1] = at
     if fields > 0 then
       skeletons[#skeletons + 1] = job_key
     end
+    if group == '' then
+      local used = #ready
+      ready[used + 1], ready[used + 2] = 0, id
+    else
+      local lane = need(look_lane(base_key, group))
+      lane.joining = lane.joining or {}
+      lane.joining[#lane.joining + 1] = id
+    end
   end
+end
+if #ready > 0 then
+  call('ZCARD', pending_key)
+  need(look_wake(base_key))
 end
 
 in_chunks('ZADD', pending_key, ready)
+tally.flat = #ready / 2
+for _, lane in ipairs(looked) do
+  if lane.joining then
+    fill_lane(lane, lane.joining)
+  end
+end
 for _, job_key in ipairs(skeletons) do
   call('DEL', job_key)
 end
 for _, at in ipairs(fresh) do
-  local job_key, cap = rows .. ARGV[at], ARGV[at + 2]
-  if cap == '' then
-    call('HSET', job_key, 'state', 'pending', 'attempts', '0', 'payload', ARGV[at + 1])
-  else
-    call('HSET', job_key, 'state', 'pending', 'attempts', '0', 'payload', ARGV[at + 1], 'max_attempts', cap)
+  local job_key, cap, group = rows .. ARGV[at], ARGV[at + 2], ARGV[at + 3]
+  local row = { 'state', 'pending', 'attempts', '0', 'payload', ARGV[at + 1] }
+  if group ~= '' then
+    row[7], row[8] = 'group', group
   end
+  if cap ~= '' then
+    row[#row + 1], row[#row + 2] = 'max_attempts', cap
+  end
+  call('HSET', job_key, unpack(row))
 end
+close_lanes(base_key)
 return answers

@@ -15,6 +15,7 @@
 --@use make_ready
 --@use set_aside
 --@use in_chunks
+--@use close_lanes
 
 local call, pcall = redis.call, redis.pcall
 local most = bounded('limit', limit, 100)
@@ -53,6 +54,7 @@ end
 -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
 in_chunks('ZREM', schedule_key, due)
 in_chunks('ZADD', pending_key, flat)
+tally.flat = #flat / 2
 for place = 2, #flat, 2 do
   call('HSET', rows .. flat[place], 'state', 'pending')
 end
@@ -65,4 +67,5 @@ end
 for _, job in ipairs(damaged) do
   set_aside(job.key, job.trouble, now)
 end
+close_lanes(base)
 return #due

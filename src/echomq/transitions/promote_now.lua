@@ -7,9 +7,9 @@
 -- reply  ["promoted"]   ["gone"]   ["not_scheduled"]   WRONGTYPE the row is no hash
 --@use is_broken
 --@use broken_row
---@use need
---@use look_lane
+--@use look_place
 --@use make_ready
+--@use close_lanes
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group')
 if row.err and is_broken(row) then
@@ -22,11 +22,9 @@ if not redis.call('ZSCORE', schedule_key, id) then
   return { 'not_scheduled' }
 end
 local group = row[2] or nil
-local lane = group and need(look_lane(base_key, group))
-if not group then
-  redis.call('ZCARD', base_key .. 'pending')
-end
+local lane = look_place(base_key, group)
 -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
 redis.call('ZREM', schedule_key, id)
 make_ready(base_key, id, job_key, group, lane)
+close_lanes(base_key)
 return { 'promoted' }

@@ -13,9 +13,11 @@
 --@use need
 --@use counted
 --@use miscounted
---@use look_lane
---@use lower_active
+--@use look_place
+--@use look_ceiling
+--@use fly
 --@use make_ready
+--@use close_lanes
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'unspent')
 if row.err and is_broken(row) then
@@ -32,20 +34,18 @@ local handed_back = counted(row[3] or '0')
 if not handed_back then
   return redis.error_reply(miscounted(job_key, 'unspent'))
 end
-local lane
-if group then
-  lane = need(look_lane(base_key, group))
-else
-  redis.call('ZCARD', base_key .. 'pending')
-end
+local lane = look_place(base_key, group)
+need(nil, look_ceiling(base_key, active_key))
 
 -- ZREM is the last look and the first write at once; it is allowed on a full server.
 if redis.call('ZREM', active_key, id) == 0 then
   return { 'stale' }
 end
+tally.ended = 1
 if group then
-  lower_active(base_key, group, lane)
+  fly(base_key, lane, -1)
 end
 redis.call('HSET', job_key, 'unspent', handed_back + 1)
 make_ready(base_key, id, job_key, group, lane)
+close_lanes(base_key)
 return { 'released' }

@@ -16,10 +16,11 @@
 --@use is_broken
 --@use base_of
 --@use look_lane
---@use lower_active
+--@use fly
 --@use leave_ready
 --@use now_ms
 --@use delete_job
+--@use close_lanes
 
 local call, pcall = redis.call, redis.pcall
 local result_key = job_key .. ':result'
@@ -71,8 +72,9 @@ end
 if lane then
   leave_ready(base, id, group, lane)
   if leased_until then
-    lower_active(base, group, lane)
+    fly(base, lane, -1)
   end
+  close_lanes(base)
 end
 if parked then
   call('DEL', dedup_key)

@@ -8,10 +8,13 @@
 -- An operator's verb, for a queue that another program wrote to: it walks the keyspace in slices, and one slice is all
 -- that a call does. A flow parent that waits for its children stands in no set by design. Skeletons are no jobs. A job
 -- whose lane is damaged stays as it is.
+--
+-- The lanes of the slice are made true as well: the ring is read, once, to see which of them stand there and how often.
 --@use bounded
 --@use look_lane
 --@use make_ready
 --@use own_keys
+--@use close_lanes
 
 local call = redis.call
 local most = bounded('budget', budget, 1000)
@@ -40,7 +43,7 @@ for _, key in ipairs(slice[2]) do
   if not seen[id] and not string.find(id, ':', 1, true) then
     seen[id] = true
     local row = call('HMGET', key, 'attempts', 'state', 'group')
-    local group, lane = row[3] or nil, nil
+    local group, lane = row[1] and row[3] or nil, nil
     if group then
       lane = look_lane(base, group)
     end
@@ -50,6 +53,27 @@ for _, key in ipairs(slice[2]) do
   end
 end
 
+-- What the lanes are taken for is replaced by what is there: close_lanes then writes the difference.
+local standing, doubled = {}, {}
+if #looked > 0 and not no_ring then
+  for _, group in ipairs(call('LRANGE', base .. 'ring', 0, -1)) do
+    standing[group] = (standing[group] or 0) + 1
+  end
+end
+for _, lane in ipairs(looked) do
+  if not lane.trouble then
+    local times = standing[lane.group] or 0
+    lane.stands = times > 0
+    lane.live = call('ZSCORE', base .. 'lanes', lane.group) ~= false
+    if times > 1 then
+      doubled[#doubled + 1] = { group = lane.group, times = times }
+    end
+  end
+end
+
+for _, entry in ipairs(doubled) do
+  call('LREM', base .. 'ring', 1 - entry.times, entry.group)
+end
 local ids = {}
 for place, job in ipairs(lost) do
   ids[place] = job.id
@@ -59,4 +83,5 @@ for place, job in ipairs(lost) do
     make_ready(base, job.id, job.key, job.group, job.lane)
   end
 end
+close_lanes(base)
 return { 'repaired', slice[1], ids }

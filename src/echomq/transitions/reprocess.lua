@@ -11,11 +11,11 @@
 --@use is_broken
 --@use broken_row
 --@use base_of
---@use need
 --@use counted
 --@use miscounted
---@use look_lane
+--@use look_place
 --@use revive
+--@use close_lanes
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group')
 if row.err and is_broken(row) then
@@ -28,14 +28,12 @@ if not redis.call('ZSCORE', dead_key, id) then
   return redis.error_reply('EMQSTATE ' .. id .. ' is not dead')
 end
 local base, group = base_of(job_key, id), row[2] or nil
-local lane = group and need(look_lane(base, group))
+local lane = look_place(base, group)
 if not counted(row[1]) then
   return redis.error_reply(miscounted(job_key, 'attempts'))
-end
-if not group then
-  redis.call('ZCARD', pending_key)
 end
 -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
 redis.call('ZREM', dead_key, id)
 revive(base, id, job_key, row[1], group, lane, fresh)
+close_lanes(base)
 return 1

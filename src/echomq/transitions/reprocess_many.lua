@@ -16,6 +16,7 @@
 --@use revive
 --@use after_id
 --@use in_chunks
+--@use close_lanes
 
 local most = bounded('limit', limit, 100)
 local rows = base_key .. 'job:'
@@ -41,4 +42,5 @@ in_chunks('ZREM', dead_key, leaving)
 for _, job in ipairs(jobs) do
   revive(base_key, job.id, rows .. job.id, job.attempts, job.group, job.lane, fresh)
 end
+close_lanes(base_key)
 return { 'reprocessed', #jobs, #ids == most and ids[most] or '' }

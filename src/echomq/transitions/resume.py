@@ -9,12 +9,14 @@ from echomq.transitions.call import Call, Transition, refused
 
 __all__ = ["TRANSITION", "resume"]
 
-TRANSITION = Transition(name="resume", keys=("meta",), args=(), repeatable=True, section="4.18.2")
+TRANSITION = Transition(
+    name="resume", keys=("meta", "base"), args=(), optional_keys=1, repeatable=True, section="4.18.2"
+)
 
 
 def resume(keys: QueueKeys) -> Call[Resumed]:
-    """End the pause of the queue. A queue that is not paused stays as it is. Safe to repeat."""
-    return Call(TRANSITION, (keys.meta,), (), partial(_answer, keys.queue), keys.queue)
+    """End the pause of the queue and wake parked workers. One that is not paused stays as it is. Safe to repeat."""
+    return Call(TRANSITION, (keys.meta, keys.base), (), partial(_answer, keys.queue), keys.queue)
 
 
 def _answer(queue: str, reply: Reply) -> Resumed:

@@ -25,9 +25,11 @@
 --@use look_counter
 --@use look_lane
 --@use look_parent
+--@use look_ceiling
 --@use refusal
 --@use leave_active
 --@use child_died
+--@use close_lanes
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'parent', 'parent_queue', 'parent_policy',
   'max_attempts', 'unspent')
@@ -57,6 +59,7 @@ if dies then
     parent, trouble = look_parent(base, row[3], row[4])
   end
 end
+trouble = trouble or look_ceiling(base, active_key)
 if trouble then
   return refusal(trouble, active_key, base, id, lane)
 elseif not dies then
@@ -70,6 +73,7 @@ end
 if not dies then
   redis.call('HSET', job_key, 'last_error', reason, 'state', 'scheduled')
   redis.call('ZADD', schedule_key, now + delay, id)
+  close_lanes(base)
   return 'scheduled'
 end
 redis.call('HSET', job_key, 'last_error', reason, 'state', 'dead', 'died_at', now)
@@ -78,4 +82,5 @@ redis.call('HINCRBY', base .. 'metrics:failed', 'count', 1)
 if parent then
   child_died(base, parent, id, row[5] == 'id' and 'id' or 'fp', reason, now)
 end
+close_lanes(base)
 return 'dead'

@@ -2,14 +2,26 @@
 --
 -- keys   job        row of the job (hash)
 --        schedule   jobs that wait for an instant (zset)
+--        wake       wake-ups for parked workers (list); left out: none is left (ours)
 -- args   id, payload
 --        mode           in: value is ms from now   at: value is Unix ms
 --        value
 --        max_attempts   cap of the job's own; empty or left out: none (ours)
+--        group          whose lane it goes to when it is due; empty or left out: the flat set (ours)
 -- reply  1 scheduled   0 duplicate   EMQKIND the id is no job's   WRONGTYPE the row is no hash
 --
--- The server's clock decides when a delay ends. An instant in the past is due at once.
+-- The server's clock decides when a delay ends. An instant in the past is due at once. Parked workers wait no longer
+-- than until the first instant that they know of, so a new first one wakes one of them.
 --@use due_at
 --@use admit
 
-return admit(job_key, schedule_key, due_at(mode, value), 'scheduled', id, payload, max_attempts)
+local due = due_at(mode, value)
+local lying
+local answer = admit(job_key, id, payload, 'scheduled', max_attempts, group, function()
+  lying = wake_key and redis.call('LLEN', wake_key)
+  redis.call('ZADD', schedule_key, due, id)
+end)
+if answer == 1 and lying == 0 and redis.call('ZRANGE', schedule_key, 0, 0)[1] == id then
+  redis.call('LPUSH', wake_key, '1')
+end
+return answer

@@ -1,11 +1,12 @@
--- admit(job_key, set_key, score, state, id, payload, max_attempts): the four moves of every single admission.
+-- admit(job_key, id, payload, state, max_attempts, group, place): the four moves of every single admission.
 --
--- Returns 1, 0 or the EMQKIND or WRONGTYPE error. `HLEN` tells absence and checks the row's type in one read; the set
--- is written first: if it has another type, or the server is full, the script ends there and nothing is written.
+-- `max_attempts` and `group` may be nil or empty: none. `place` puts the id into its set. Returns 1, 0 or the EMQKIND or
+-- WRONGTYPE error. `HLEN` tells absence and checks the row's type in one read; the set is written first: if it has
+-- another type, or the server is full, the script ends there and nothing is written.
 --@use is_broken
 --@use whole
 --@use broken_row
-local function admit(job_key, set_key, score, state, id, payload, max_attempts)
+local function admit(job_key, id, payload, state, max_attempts, group, place)
   if string.sub(id, 1, 3) ~= 'JOB' then
     return redis.error_reply('EMQKIND ' .. id .. ' does not begin with JOB')
   end
@@ -18,18 +19,18 @@ local function admit(job_key, set_key, score, state, id, payload, max_attempts)
       return 0
     end
   end
-  local capped = max_attempts and max_attempts ~= ''
-  if capped then
-    max_attempts = whole('max_attempts', max_attempts, 1, 999999999999999)
+  local row = { 'state', state, 'attempts', '0', 'payload', payload }
+  if group and group ~= '' then
+    row[7], row[8] = 'group', group
   end
-  redis.call('ZADD', set_key, score, id)
+  if max_attempts and max_attempts ~= '' then
+    row[#row + 1] = 'max_attempts'
+    row[#row + 1] = whole('max_attempts', max_attempts, 1, 999999999999999)
+  end
+  place()
   if fields > 0 then
     redis.call('DEL', job_key)
   end
-  if capped then
-    redis.call('HSET', job_key, 'state', state, 'attempts', '0', 'payload', payload, 'max_attempts', max_attempts)
-  else
-    redis.call('HSET', job_key, 'state', state, 'attempts', '0', 'payload', payload)
-  end
+  redis.call('HSET', job_key, unpack(row))
   return 1
 end

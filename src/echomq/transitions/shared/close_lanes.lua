@@ -1,0 +1,72 @@
+-- close_lanes(base, published): what follows from the moves of a script, written once at the end of its writes.
+--
+-- For each lane that was looked at, in that order: its count in flight, its place on the ring (docs/wire.md, rule 10) and
+-- in `lanes` (rule 11). Then the wake-ups of rule 12. With `published` only what protocol 4.16.1 says: no registry, and
+-- the tokens `1` alone.
+--
+-- LREM goes from the tail, where a lane stands that was served last. Of a damaged lane only what is sound is written.
+--@use look_lane
+--@use probe
+--@use serviceable
+--@use in_chunks
+--@use tally
+--@use leave_tokens
+local function write_count(base, lane)
+  if lane.act > 0 then
+    redis.call('HSET', base .. 'gactive', lane.group, lane.act)
+  else
+    redis.call('HDEL', base .. 'gactive', lane.group)
+  end
+end
+
+-- The seats that have become free under the ceiling, if there is something to serve.
+local function free_seats(base)
+  local seats = tally.room and tally.room + tally.ended or 0
+  if seats > 0 and ((probe('ZCARD', base .. 'pending') or 0) > 0 or (probe('LLEN', base .. 'ring') or 0) > 0) then
+    return seats
+  end
+  return 0
+end
+
+local function close_lanes(base, published)
+  local ring_key = base .. 'ring'
+  local entering, born, ended = {}, {}, {}
+  local worth = tally.flat
+  for place = 1, #looked do
+    local lane = looked[place]
+    local group, depth, act = lane.group, lane.depth, lane.act
+    if lane.flown then
+      write_count(base, lane)
+    end
+    if lane.trouble then
+      if lane.left and depth == 0 and not lane.ringless then
+        redis.call('LREM', ring_key, -1, group)
+      end
+    elseif serviceable(lane) then
+      if lane.stands then
+        worth = worth + lane.arrived
+      else
+        entering[#entering + 1] = group
+        worth = worth + (lane.limit and math.min(depth, lane.limit - act) or depth)
+      end
+    elseif lane.stands then
+      redis.call('LREM', ring_key, -1, group)
+    end
+    local lives = depth > 0 or (act or 0) > 0
+    if lives ~= lane.live and act and not lane.closed and not no_registry then
+      if lives then
+        born[#born + 1], born[#born + 2] = 0, group
+      else
+        ended[#ended + 1] = group
+      end
+    end
+  end
+  in_chunks('RPUSH', ring_key, entering)
+  if published then
+    leave_tokens(base, #entering, #entering)
+    return
+  end
+  in_chunks('ZADD', base .. 'lanes', born)
+  in_chunks('ZREM', base .. 'lanes', ended)
+  leave_tokens(base, #entering, math.max(worth, free_seats(base)))
+end
