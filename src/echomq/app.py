@@ -16,9 +16,11 @@ from typing import Self
 from echomq.blocking_jobs import BlockingJobs
 from echomq.codec import PAYLOAD_BYTES_MAX
 from echomq.drivers.address import parse_address
+from echomq.drivers.aio_parking import AioParking
 from echomq.drivers.blocking import BlockingClient
 from echomq.errors import EchoMQError, InvalidOption
 from echomq.jobs import Jobs
+from echomq.keys import QueueKeys
 from echomq.links import AioLink, BlockingLink
 from echomq.nodes import NodeHolder
 from echomq.options import ConnectionOptions
@@ -85,6 +87,10 @@ class EchoMQ:
     def new_blocking_client(self) -> BlockingClient:
         """Return a further blocking client with a connection of its own, for a thread of yours. Close it yourself."""
         return self._blocking.new_client()
+
+    async def new_parking(self, queue: str) -> AioParking:
+        """Return what waits for wake-ups of a queue, over a connection of its own. Close it yourself."""
+        return await self._aio.parking(QueueKeys(queue).wake)
 
     async def open(self) -> Self:
         """Connect for asyncio now instead of at the first call. Raises what connecting can raise."""

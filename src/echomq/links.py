@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from echomq.drivers.aio import AioClient
+from echomq.drivers.aio_parking import AioParking
 from echomq.drivers.blocking import BlockingClient
 from echomq.errors import Disconnected, EchoMQError
 from echomq.forks import ProcessLock
@@ -84,6 +85,10 @@ class AioLink:
                 of_loop.watch = self._until_the_loop_ends(loop, of_loop.client)
                 await anext(of_loop.watch)
             return of_loop.client
+
+    async def parking(self, key: bytes) -> AioParking:
+        """Return one more link, which waits for tokens of a list. Close it, or close the application."""
+        return (await self.client()).parking(key)
 
     def _forget_ended_loops(self) -> None:
         for loop in [loop for loop in tuple(self._by_loop) if loop.is_closed()]:

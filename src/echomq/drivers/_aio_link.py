@@ -116,6 +116,12 @@ class Link(asyncio.Protocol):
         self._set_timer(min(own.deadline, self._timer_at))
         self._flush_soon()
 
+    def ask(self, command: bytes, *, deadline: float, then: Callable[[Reply], None]) -> None:
+        """Queue a packed command of the owner's; `then` takes the reply, errors too, unless the link is lost before."""
+        self.connection.send(Own(deadline, then), command)
+        self._set_timer(min(deadline, self._timer_at))
+        self._flush_soon()
+
     def retire(self) -> None:
         """Take no more calls, wait for the replies that are due, then close."""
         match self.connection.phase:

@@ -21,6 +21,7 @@ from echomq.drivers._aio_node import Node
 from echomq.drivers._aio_pending import Batch, NotSent, OneCall
 from echomq.drivers._raw import Part, answer_or_error, command_call
 from echomq.drivers.address import Address, parse_address
+from echomq.drivers.aio_parking import AioParking
 from echomq.drivers.aio_subscription import AioSubscription
 from echomq.drivers.route import Route, SingleNode
 from echomq.errors import Closed, EchoMQError
@@ -63,6 +64,7 @@ class AioClient:
         self._pid = os.getpid()
         self._inherited: list[Link] = []
         self._subscriptions: set[AioSubscription] = set()
+        self._parkings: set[AioParking] = set()
         self._is_closed = False
 
     @classmethod
@@ -118,7 +120,7 @@ class AioClient:
     async def command(self, *parts: Part, reply_timeout_ms: int | None = None) -> Reply:
         """Send one plain command and return its reply. An error reply is raised as a `ServerError` of its word.
 
-        A command that blocks on the server (BLPOP) holds up every call behind it: use a client of its own for it.
+        A command that blocks on the server holds up every call behind it: `parking` waits for tokens of a list.
         """
         call, node = command_call(parts), self._node_for(None)
         deadline = node.loop.time() + (self._reply_timeout if reply_timeout_ms is None else reply_timeout_ms / 1000)
@@ -139,6 +141,22 @@ class AioClient:
         self._subscriptions.add(subscription)
         return subscription
 
+    def parking(self, key: bytes) -> AioParking:
+        """Return what waits for tokens of a list, over a connection of its own; see `AioParking`."""
+        self._check_open()
+        self._check_loop()
+        parking = AioParking(
+            self._route.node_for(key),
+            self._options,
+            key,
+            new_carrier=self._new_carrier,
+            dice=self._dice,
+            on_error=self._learn,
+            on_close=self._parkings.discard,
+        )
+        self._parkings.add(parking)
+        return parking
+
     async def close(self) -> None:
         """Take no more calls, wait for those in flight within their reply time-out, and close. May be repeated."""
         self._is_closed = True
@@ -146,6 +164,8 @@ class AioClient:
             return
         for subscription in list(self._subscriptions):
             await subscription.close()
+        for parking in list(self._parkings):
+            await parking.close()
         for node in list(self._nodes.values()):
             await node.close()
 
@@ -224,9 +244,12 @@ class AioClient:
         """
         for node in self._nodes.values():
             self._inherited += node.disown()
+        for parking in self._parkings:
+            self._inherited += parking.disown()
         self._nodes = {}
         self._recent = None
         self._subscriptions = set()
+        self._parkings = set()
         self._pid = os.getpid()
 
 
