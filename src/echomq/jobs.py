@@ -64,6 +64,7 @@ from echomq.records import (
     Scheduled,
     Stale,
     StoredJob,
+    Taken,
     Token,
     Updated,
     Waiting,
@@ -105,6 +106,7 @@ from echomq.transitions.reschedule import reschedule
 from echomq.transitions.resume import resume
 from echomq.transitions.retry import retry
 from echomq.transitions.schedule import enqueue_at, enqueue_in
+from echomq.transitions.take import take
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
 
@@ -289,6 +291,20 @@ class Jobs:
     async def claim_many(self, *, lease_ms: int, size: int) -> ClaimedMany | Paused:
         """Lease up to `size` ready jobs (1..1000) on one deadline; the pause is tested in the same step (ours)."""
         return await self._runner.run(claim_many(self._keys, lease_ms=lease_ms, size=size))
+
+    async def take(
+        self, *, lease_ms: int, size: int, worth: bytes = b"", watcher: str | None = None, park_ms: int = 1000
+    ) -> Taken | Paused:
+        """Lease up to `size` ready jobs (1..1000), lane by lane and the flat set in turns, on one deadline (ours).
+
+        The worker's claim. Repeat it at once while the answer says `more`; call `promote` and `reap` when it says
+        `due`; else wait for a wake-up, `wait_ms` at most. `worth` is the text of the wake-up that the caller got, or
+        ``b"beat"`` when it waited and none came. A caller that names itself as `watcher` may be told to watch for due
+        and lapsed jobs; one that goes away then calls `wake`. Not repeatable, like `claim`.
+        """
+        return await self._runner.run(
+            take(self._keys, lease_ms=lease_ms, size=size, worth=worth, watcher=watcher, park_ms=park_ms)
+        )
 
     async def complete(
         self, job: JobId | str, token: Token, *, result: bytes | None = None, result_ttl_ms: int | None = None
