@@ -11,32 +11,19 @@
 --@use in_chunks
 --@use tally
 --@use leave_tokens
-local function write_count(base, lane)
-  if lane.act > 0 then
-    redis.call('HSET', base .. 'gactive', lane.group, lane.act)
-  else
-    redis.call('HDEL', base .. 'gactive', lane.group)
-  end
-end
-
--- The seats that have become free under the ceiling, if there is something to serve.
-local function free_seats(base)
-  local seats = tally.room and tally.room + tally.ended or 0
-  if seats > 0 and ((probe('ZCARD', base .. 'pending') or 0) > 0 or (probe('LLEN', base .. 'ring') or 0) > 0) then
-    return seats
-  end
-  return 0
-end
-
 local function close_lanes(base, published)
-  local ring_key = base .. 'ring'
+  if #looked == 0 and tally.flat == 0 and not tally.room then
+    return
+  end
+  local ring_key, worth = base .. 'ring', tally.flat
   local entering, born, ended = {}, {}, {}
-  local worth = tally.flat
   for place = 1, #looked do
     local lane = looked[place]
     local group, depth, act = lane.group, lane.depth, lane.act
-    if lane.flown then
-      write_count(base, lane)
+    if lane.flown and act > 0 then
+      redis.call('HSET', base .. 'gactive', group, act)
+    elseif lane.flown then
+      redis.call('HDEL', base .. 'gactive', group)
     end
     if lane.trouble then
       if lane.left and depth == 0 and not lane.ringless then
@@ -68,5 +55,12 @@ local function close_lanes(base, published)
   end
   in_chunks('ZADD', base .. 'lanes', born)
   in_chunks('ZREM', base .. 'lanes', ended)
-  leave_tokens(base, #entering, math.max(worth, free_seats(base)))
+  -- Seats that have become free under the ceiling, if there is something to serve.
+  local seats = tally.room and tally.room + tally.ended or 0
+  if seats > worth and ((probe('ZCARD', base .. 'pending') or 0) > 0 or (probe('LLEN', ring_key) or 0) > 0) then
+    worth = seats
+  end
+  if worth > 0 then
+    leave_tokens(base, #entering, worth)
+  end
 end

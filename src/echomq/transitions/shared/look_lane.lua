@@ -12,6 +12,9 @@
 -- `looked` has the lanes in the order of their first looks. When one of the keys that a lane is made of could not be
 -- written, `trouble` is the error text, which is the second value as well; then only remove and reap touch what is
 -- sound: `act` is nil, `closed` or `ringless` is set when the counter, the lane or the ring is not.
+--
+-- Every settling of a lane's job comes through here. So the keys are read in one guarded call, and one by one only when
+-- that fails; those that all lanes share are read with the first.
 --@use counted
 --@use probe
 --@use look_counter
@@ -20,22 +23,39 @@
 local looked, lane_of = {}, {}
 local no_ring, no_registry
 
+local function read_lane(base, group, key)
+  local call = redis.call
+  if #looked == 0 then
+    call('LLEN', base .. 'ring')
+    call('ZCARD', base .. 'lanes')
+  end
+  return call('HGET', base .. 'gactive', group), call('HGET', base .. 'glimit', group),
+    call('SISMEMBER', base .. 'paused', group), call('ZCARD', key)
+end
+
 local function look_lane(base, group)
   local lane = lane_of[group]
   if lane then
     return lane, lane.trouble
   end
-  local _
-  if #looked == 0 then
+  local key = base .. 'g:' .. group .. ':pending'
+  local sound, act, limit, parked, depth = pcall(read_lane, base, group, key)
+  local no_lane, trouble
+  if sound then
+    act = not act and 0 or counted(act)
+  end
+  if not sound or not act or no_ring or no_registry or not look_wake(base) then
+    -- One of the keys is damaged: which, and what can be read of the others.
+    local no_count, no_limits, no_parking, no_wake, _
+    act, no_count = look_counter(base .. 'gactive', group)
+    limit, no_limits = probe('HGET', base .. 'glimit', group)
+    parked, no_parking = probe('SISMEMBER', base .. 'paused', group)
+    depth, no_lane = probe('ZCARD', key)
     _, no_ring = probe('LLEN', base .. 'ring')
     _, no_registry = probe('ZCARD', base .. 'lanes')
+    _, no_wake = look_wake(base)
+    trouble = no_count or no_limits or no_parking or no_lane or no_ring or no_wake or no_registry
   end
-  local _, no_wake = look_wake(base)
-  local key = base .. 'g:' .. group .. ':pending'
-  local act, no_count = look_counter(base .. 'gactive', group)
-  local limit, no_limits = probe('HGET', base .. 'glimit', group)
-  local parked, no_parking = probe('SISMEMBER', base .. 'paused', group)
-  local depth, no_lane = probe('ZCARD', key)
   lane = {
     group = group,
     key = key,
@@ -43,13 +63,14 @@ local function look_lane(base, group)
     depth = depth or 0,
     limit = limit and counted(limit) or nil,
     parked = parked == 1,
+    stands = false,
+    live = depth and depth > 0 or act and act > 0 or false,
     arrived = 0,
     closed = no_lane ~= nil,
     ringless = no_ring ~= nil,
-    trouble = no_count or no_limits or no_parking or no_lane or no_ring or no_wake or no_registry,
+    trouble = trouble,
   }
   lane.stands = serviceable(lane)
-  lane.live = lane.depth > 0 or (act or 0) > 0
   lane_of[group], looked[#looked + 1] = lane, lane
-  return lane, lane.trouble
+  return lane, trouble
 end
