@@ -9,6 +9,7 @@ rounds counts, so a machine that gets slower for a while slows both sides. Lanes
 - claim: `take` of one job, and of a hundred jobs.
 - complete: one by one, and a hundred in one call.
 - at a limit of 1: each claim takes its lane off the ring, each completion puts it back.
+- pause and resume: an operator's words. A pause looks for its lane on the ring, so it alone grows with the lanes.
 
 A batch of a hundred has ten jobs of each of ten lanes, but where there are more lanes each job has another. So what is
 done once for each lane is shared by ten jobs or by none, and what the number of lanes does to a batch is seen in the
@@ -48,6 +49,8 @@ from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.gdrain import gdrain
 from echomq.transitions.genqueue import genqueue
 from echomq.transitions.glimit import glimit
+from echomq.transitions.gpause import gpause
+from echomq.transitions.gresume import gresume
 from echomq.transitions.take import take
 from tests.servers import RealServer, valkey_server
 
@@ -98,6 +101,9 @@ class Scene:
         items = [Completion(claimed.job, claimed.token) for claimed in many]
         batches = [complete_many(KEYS, items[at : at + BATCH]) for at in range(0, calls, BATCH)]
         self._measure("complete 100", batches, calls)
+        parked = self._dice.sample(self._names, min(SIZES))
+        self._measure("pause", [gpause(KEYS, lane) for lane in parked])
+        self._measure("resume", [gresume(KEYS, lane) for lane in parked])
         return self._costs
 
     def limit_all(self) -> None:
