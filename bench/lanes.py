@@ -1,7 +1,7 @@
 """Asks whether lanes cost the server more when there are many of them.
 
-Three private servers, with 10, 1,000 and 100,000 lanes and the same number of waiting jobs in each. The same calls go
-to all three in turn, pipelined, round after round, and what the server itself counts for its scripts (`INFO
+Private servers with no lane, 10, 1,000 and 100,000 lanes, and the same number of waiting jobs in each. The same calls
+go to all of them in turn, pipelined, round after round, and what the server itself counts for its scripts (`INFO
 commandstats`) is divided by the jobs. The ratio is that of 100,000 lanes to 10 within a round, and its median over the
 rounds counts, so a machine that gets slower for a while slows both sides. Lanes are picked by lot, as tenants come.
 
@@ -45,6 +45,7 @@ from echomq.records import Claimed, Completion, NewJob, Taken
 from echomq.transitions.call import Call
 from echomq.transitions.complete import complete
 from echomq.transitions.complete_many import complete_many
+from echomq.transitions.enqueue import enqueue
 from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.gdrain import gdrain
 from echomq.transitions.genqueue import genqueue
@@ -55,6 +56,7 @@ from echomq.transitions.take import take
 from tests.servers import RealServer, valkey_server
 
 SIZES = (10, 1_000, 100_000)
+SCENES = (0, *SIZES)
 KEYS = QueueKeys("bench")
 PAYLOAD = b"x" * 100
 LEASE_MS = 3_600_000
@@ -77,13 +79,14 @@ class Scene:
         self._server = server
         self._client = client
         self._names = [f"tenant-{number}" for number in range(lanes)]
+        self._places: list[str | None] = [*self._names] or [None]
         self._dice = random.Random(lanes)
         self._ids = _ids()
         self._costs: Costs = {}
 
     def fill(self, jobs: int) -> None:
         """Give every lane the same number of jobs, each lane's spread over the whole time of filling."""
-        names = self._names * (jobs // len(self._names))
+        names = self._places * (jobs // len(self._places))
         for at in range(0, len(names), 1000):
             new = [NewJob(next(self._ids), PAYLOAD, lane=lane) for lane in names[at : at + 1000]]
             self._ask([enqueue_many(KEYS, new)])
@@ -91,8 +94,7 @@ class Scene:
     def round(self, calls: int) -> Costs:
         """Do everything once, and leave as many jobs as there were. Returns µs of the server for each job, by name."""
         self._costs = {}
-        self._measure("enqueue", [self._new(self._dice.choice(self._names)) for _ in range(2 * calls)])
-        self._enqueue_into_empty_lanes(calls)
+        self._measure("enqueue", [self._new(self._dice.choice(self._places)) for _ in range(2 * calls)])
         single = _jobs(self._measure("claim", [take(KEYS, lease_ms=LEASE_MS, size=1) for _ in range(calls)]))
         many = _jobs(self._measure("claim 100", [take(KEYS, lease_ms=LEASE_MS, size=BATCH)] * (calls // BATCH), calls))
         assert (len(single), len(many)) == (calls, calls)
@@ -101,10 +103,19 @@ class Scene:
         items = [Completion(claimed.job, claimed.token) for claimed in many]
         batches = [complete_many(KEYS, items[at : at + BATCH]) for at in range(0, calls, BATCH)]
         self._measure("complete 100", batches, calls)
+        if self._names:
+            self._lane_round(calls)
+        return self._costs
+
+    def _lane_round(self, calls: int) -> None:
+        new = [f"new-{number}" for number in range(NEW_AT_ONCE)]
+        for _ in range(calls // NEW_AT_ONCE):
+            self._measure("enqueue, empty lane", [self._new(lane) for lane in new])
+            self._ask([gdrain(KEYS, lane) for lane in reversed(new)])
+        self._costs["enqueue, empty lane"] /= calls // NEW_AT_ONCE
         parked = self._dice.sample(self._names, min(SIZES))
         self._measure("pause", [gpause(KEYS, lane) for lane in parked])
         self._measure("resume", [gresume(KEYS, lane) for lane in parked])
-        return self._costs
 
     def limit_all(self) -> None:
         """Let each lane have one job in flight."""
@@ -112,7 +123,9 @@ class Scene:
             self._ask([glimit(KEYS, lane, 1) for lane in self._names[at : at + 1000]])
 
     def limited_round(self, calls: int) -> Costs:
-        """Claim and complete at a limit of 1, as few at once as ten lanes allow."""
+        """Claim and complete at a limit of 1, as few at once as ten lanes allow. Without a lane there is no limit."""
+        if not self._names:
+            return {}
         self._costs = {}
         step = min(SIZES) // 2
         for _ in range(calls // step):
@@ -121,15 +134,9 @@ class Scene:
             self._measure("complete, limit 1", [complete(KEYS, claimed.job, claimed.token) for claimed in jobs])
         return {name: cost / (calls // step) for name, cost in self._costs.items()}
 
-    def _enqueue_into_empty_lanes(self, calls: int) -> None:
-        lanes = [f"new-{number}" for number in range(NEW_AT_ONCE)]
-        for _ in range(calls // NEW_AT_ONCE):
-            self._measure("enqueue, empty lane", [self._new(lane) for lane in lanes])
-            self._ask([gdrain(KEYS, lane) for lane in reversed(lanes)])
-        self._costs["enqueue, empty lane"] /= calls // NEW_AT_ONCE
-
-    def _new(self, lane: str) -> Call[object]:
-        return genqueue(KEYS, next(self._ids), PAYLOAD, lane=lane)
+    def _new(self, lane: str | None) -> Call[object]:
+        job = next(self._ids)
+        return enqueue(KEYS, job, PAYLOAD) if lane is None else genqueue(KEYS, job, PAYLOAD, lane=lane)
 
     def _measure(self, name: str, calls: Sequence[Call[A]], jobs: int | None = None) -> list[A]:
         before = self._script_us()
@@ -157,7 +164,7 @@ def main() -> None:
     options = _options()
     with ExitStack() as stack:
         scenes: dict[int, Scene] = {}
-        for lanes in SIZES:
+        for lanes in SCENES:
             server = stack.enter_context(valkey_server())
             client = stack.enter_context(BlockingClient.connect(ConnectionOptions(url=server.url)))
             scenes[lanes] = Scene(server, client, lanes)
@@ -167,11 +174,11 @@ def main() -> None:
             scene.limit_all()
         rows |= _rounds(options.rounds, lambda lanes: scenes[lanes].limited_round(options.calls // 4))
     few, some, many = SIZES
-    heading = "".join(f"{lanes:>10,}" for lanes in SIZES)
-    print(f"{'µs of the server for each job':32}{heading} lanes  {many:,} to {few:,}  to {some:,}")
-    for name, costs in rows.items():
-        medians = "".join(f"{statistics.median(costs[lanes]):10.1f}" for lanes in SIZES)
-        print(f"{name:32}{medians}       {_ratio(costs, few):8.2f}{_ratio(costs, some):10.2f}")
+    heading = "".join(f"{lanes:>9,}" for lanes in SIZES)
+    print(f"{'µs of the server for each job':30}  no lane{heading} lanes  {many:,} to {few:,}  to {some:,}")
+    for name, costs in sorted(rows.items()):
+        medians = "".join(f"{_median(costs[lanes]):>9}" for lanes in SCENES)
+        print(f"{name:30}{medians}       {_ratio(costs, few):8.2f}{_ratio(costs, some):10.2f}")
     if options.json:
         ratios = {name: max(_ratio(rows[row], few) for row in counted) for name, counted in REPORTED.items()}
         print(json.dumps({name: round(ratio, 3) for name, ratio in ratios.items()}))
@@ -181,18 +188,22 @@ def _rounds(rounds: int, measured: Callable[[int], Costs]) -> dict[str, dict[int
     """Return the costs of each round by name and size. Another size begins each round; the first round warms up."""
     rows: dict[str, dict[int, list[float]]] = {}
     for number in range(rounds + 1):
-        order = SIZES[number % len(SIZES) :] + SIZES[: number % len(SIZES)]
+        order = SCENES[number % len(SCENES) :] + SCENES[: number % len(SCENES)]
         for lanes in order:
             costs = measured(lanes)
             if number:
                 for name, cost in costs.items():
-                    rows.setdefault(name, {size: [] for size in SIZES})[lanes].append(cost)
+                    rows.setdefault(name, {size: [] for size in SCENES})[lanes].append(cost)
     return rows
 
 
 def _ratio(costs: dict[int, list[float]], base: int) -> float:
     """Return the median over the rounds of what most lanes cost, as a multiple of what `base` lanes cost."""
     return statistics.median(most / less for most, less in zip(costs[max(SIZES)], costs[base], strict=True))
+
+
+def _median(costs: list[float]) -> str:
+    return f"{statistics.median(costs):.1f}" if costs else "-"
 
 
 def _jobs(answers: Sequence[object]) -> list[Claimed]:
