@@ -11,12 +11,16 @@
 -- speaker wrote to a vanished row must not make its id a duplicate for ever.
 --@use admit
 
-local lying
-local answer = admit(job_key, id, payload, 'pending', max_attempts, nil, function()
-  lying = wake_key and redis.call('LLEN', wake_key)
-  redis.call('ZADD', pending_key, 0, id)
-end)
-if answer == 1 and lying == 0 then
+local answer, fields = may_admit(job_key, id)
+if answer then
+  return answer
+end
+local cap = own_cap(max_attempts)
+local lying = wake_key and redis.call('LLEN', wake_key)
+
+redis.call('ZADD', pending_key, 0, id)
+admit(job_key, fields, 'pending', payload, cap)
+if lying == 0 then
   redis.call('LPUSH', wake_key, '1')
 end
-return answer
+return 1

@@ -19,11 +19,14 @@
 --@use admit
 --@use close_lanes
 
-local base = base_of(job_key, id)
-local answer = admit(job_key, id, payload, 'pending', max_attempts, group, function()
-  put_in_lane(need(look_lane(base, group)), id)
-end)
-if answer == 1 then
-  close_lanes(base, not lanes_key)
+local answer, fields = may_admit(job_key, id)
+if answer then
+  return answer
 end
-return answer
+local cap, base = own_cap(max_attempts), base_of(job_key, id)
+local lane = need(look_lane(base, group))
+
+put_in_lane(lane, id)
+admit(job_key, fields, 'pending', payload, cap, group)
+close_lanes(base, not lanes_key)
+return 1

@@ -16,12 +16,16 @@
 --@use admit
 
 local due = due_at(mode, value)
-local lying
-local answer = admit(job_key, id, payload, 'scheduled', max_attempts, group, function()
-  lying = wake_key and redis.call('LLEN', wake_key)
-  redis.call('ZADD', schedule_key, due, id)
-end)
-if answer == 1 and lying == 0 and redis.call('ZRANGE', schedule_key, 0, 0)[1] == id then
+local answer, fields = may_admit(job_key, id)
+if answer then
+  return answer
+end
+local cap = own_cap(max_attempts)
+local lying = wake_key and redis.call('LLEN', wake_key)
+
+redis.call('ZADD', schedule_key, due, id)
+admit(job_key, fields, 'scheduled', payload, cap, group ~= '' and group or nil)
+if lying == 0 and redis.call('ZRANGE', schedule_key, 0, 0)[1] == id then
   redis.call('LPUSH', wake_key, '1')
 end
-return answer
+return 1

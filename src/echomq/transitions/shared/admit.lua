@@ -1,12 +1,15 @@
--- admit(job_key, id, payload, state, max_attempts, group, place): the four moves of every single admission.
+-- may_admit(job_key, id) and admit(...): the moves of every single admission, before and after its set is written.
 --
--- `max_attempts` and `group` may be nil or empty: none. `place` puts the id into its set. Returns 1, 0 or the EMQKIND or
--- WRONGTYPE error. `HLEN` tells absence and checks the row's type in one read; the set is written first: if it has
--- another type, or the server is full, the script ends there and nothing is written.
+-- may_admit returns nil and how many fields a skeleton has, when a job of this id may be admitted; else the answer: 0, or
+-- the EMQKIND or WRONGTYPE error. `HLEN` tells absence and checks the row's type in one read. own_cap judges a cap of
+-- the job's own, and admit writes the row; `cap` and `group` are nil for none.
+--
+-- Between them a body writes the set first: if it has another type, or the server is full, the script ends there and
+-- nothing is written.
 --@use is_broken
 --@use whole
 --@use broken_row
-local function admit(job_key, id, payload, state, max_attempts, group, place)
+local function may_admit(job_key, id)
   if string.sub(id, 1, 3) ~= 'JOB' then
     return redis.error_reply('EMQKIND ' .. id .. ' does not begin with JOB')
   end
@@ -19,18 +22,27 @@ local function admit(job_key, id, payload, state, max_attempts, group, place)
       return 0
     end
   end
-  local row = { 'state', state, 'attempts', '0', 'payload', payload }
-  if group and group ~= '' then
-    row[7], row[8] = 'group', group
-  end
+  return nil, fields
+end
+
+local function own_cap(max_attempts)
   if max_attempts and max_attempts ~= '' then
-    row[#row + 1] = 'max_attempts'
-    row[#row + 1] = whole('max_attempts', max_attempts, 1, 999999999999999)
+    return whole('max_attempts', max_attempts, 1, 999999999999999)
   end
-  place()
+  return nil
+end
+
+local function admit(job_key, fields, state, payload, cap, group)
   if fields > 0 then
     redis.call('DEL', job_key)
   end
-  redis.call('HSET', job_key, unpack(row))
-  return 1
+  if not cap and not group then
+    redis.call('HSET', job_key, 'state', state, 'attempts', '0', 'payload', payload)
+  elseif not cap then
+    redis.call('HSET', job_key, 'state', state, 'attempts', '0', 'payload', payload, 'group', group)
+  elseif not group then
+    redis.call('HSET', job_key, 'state', state, 'attempts', '0', 'payload', payload, 'max_attempts', cap)
+  else
+    redis.call('HSET', job_key, 'state', state, 'attempts', '0', 'payload', payload, 'group', group, 'max_attempts', cap)
+  end
 end

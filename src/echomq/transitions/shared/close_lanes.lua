@@ -16,7 +16,8 @@ local function close_lanes(base, published)
     return
   end
   local ring_key, worth = base .. 'ring', tally.flat
-  local entering, born, ended = {}, {}, {}
+  -- Most scripts change none of the three, so these lists are made when they are needed.
+  local entering, born, ended
   for place = 1, #looked do
     local lane = looked[place]
     local group, depth, act = lane.group, lane.depth, lane.act
@@ -33,6 +34,7 @@ local function close_lanes(base, published)
       if lane.stands then
         worth = worth + lane.arrived
       else
+        entering = entering or {}
         entering[#entering + 1] = group
         worth = worth + (lane.limit and math.min(depth, lane.limit - act) or depth)
       end
@@ -42,25 +44,34 @@ local function close_lanes(base, published)
     local lives = depth > 0 or (act or 0) > 0
     if lives ~= lane.live and act and not lane.closed and not no_registry then
       if lives then
+        born = born or {}
         born[#born + 1], born[#born + 2] = 0, group
       else
+        ended = ended or {}
         ended[#ended + 1] = group
       end
     end
   end
-  in_chunks('RPUSH', ring_key, entering)
+  if entering then
+    in_chunks('RPUSH', ring_key, entering)
+  end
+  local entered = entering and #entering or 0
   if published then
-    leave_tokens(base, #entering, #entering)
+    leave_tokens(base, entered, entered)
     return
   end
-  in_chunks('ZADD', base .. 'lanes', born)
-  in_chunks('ZREM', base .. 'lanes', ended)
+  if born then
+    in_chunks('ZADD', base .. 'lanes', born)
+  end
+  if ended then
+    in_chunks('ZREM', base .. 'lanes', ended)
+  end
   -- Seats that have become free under the ceiling, if there is something to serve.
   local seats = tally.room and tally.room + tally.ended or 0
   if seats > worth and ((probe('ZCARD', base .. 'pending') or 0) > 0 or (probe('LLEN', ring_key) or 0) > 0) then
     worth = seats
   end
   if worth > 0 then
-    leave_tokens(base, #entering, worth)
+    leave_tokens(base, entered, worth)
   end
 end

@@ -8,6 +8,9 @@ local function leave_tokens(base, entered, worth)
   if not lying then
     return
   end
+  if lying > 0 and entered == 0 then
+    return
+  end
   local texts, ones = {}, math.min(entered, 64)
   if lying == 0 and worth > ones then
     ones = math.min(entered, 63)
@@ -16,9 +19,7 @@ local function leave_tokens(base, entered, worth)
   for place = 1, ones do
     texts[place] = '1'
   end
-  if #texts > 0 then
-    redis.call('LPUSH', base .. 'wake', unpack(texts))
-  end
+  redis.call('LPUSH', base .. 'wake', unpack(texts))
   if lying + #texts > 64 then
     redis.call('LTRIM', base .. 'wake', 0, 63)
   end
