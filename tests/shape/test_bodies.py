@@ -27,6 +27,10 @@ UNBOUNDED: Final = {
 
 ALLOWED: Final = {
     ("get_job", "a whole collection"): "a row has some ten fields, and reading it is what is asked for",
+    (
+        "lanes",
+        "a walk of one key",
+    ): "bounded slices of the settings; the answer says where to go on",
     ("repair", "a walk of the keyspace"): "one slice a call, for an operator; the answer says where to go on",
     ("obliterate", "a walk of the keyspace"): "one slice a call, for an operator; the answer says where to go on",
 }

@@ -1,6 +1,8 @@
 """Checks of arguments that several handles share. What fails here was never sent."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from echomq.batches import BATCH_MAX
 from echomq.errors import InvalidOption, InvalidPayload, InvalidToken, PayloadTooLarge
@@ -23,6 +25,7 @@ __all__ = [
     "check_number",
     "check_progress",
     "check_token",
+    "check_watcher",
     "check_weight",
 ]
 
@@ -45,6 +48,8 @@ WEIGHT_MAX = 1000
 """The largest weight of a lane: a turn is no longer than the largest batch."""
 
 _CURSOR_DIGITS = 20
+
+_WATCHER: Final = re.compile(r"[!-~]{1,64}")
 
 
 def check_bytes(what: str, value: bytes) -> bytes:
@@ -129,3 +134,12 @@ def check_cursor(cursor: str | None) -> bytes:
     if not isinstance(cursor, str) or not cursor.isascii() or not cursor.isdigit() or len(cursor) > _CURSOR_DIGITS:
         raise InvalidOption("cursor", cursor, "None, or the cursor of the answer before")
     return cursor.encode()
+
+
+def check_watcher(name: str | None) -> bytes:
+    """Return a worker's name for itself as it travels; empty for None. Raises `InvalidOption`."""
+    if name is None:
+        return b""
+    if not isinstance(name, str) or _WATCHER.fullmatch(name) is None:
+        raise InvalidOption("watcher", name, "None, or 1 to 64 printable ASCII characters without spaces")
+    return name.encode()

@@ -5,10 +5,22 @@ A decoder works inside ``with suppress(Malformed)`` and ends with `refused`, so 
 """
 
 from echomq.ids import JobId
+from echomq.records import Claimed, Token
 from echomq.resp.reply import Reply
 from echomq.states import JobState
 
-__all__ = ["Malformed", "job_id", "job_ids", "next_id", "number", "state", "text"]
+__all__ = [
+    "Malformed",
+    "claimed_of_lane",
+    "claims_of_lane",
+    "job_id",
+    "job_ids",
+    "lane",
+    "next_id",
+    "number",
+    "state",
+    "text",
+]
 
 
 class Malformed(Exception):
@@ -42,6 +54,27 @@ def job_ids(reply: Reply) -> tuple[JobId, ...]:
     if not isinstance(reply, list):
         raise Malformed
     return tuple(job_id(item) for item in reply)
+
+
+def lane(reply: Reply) -> str:
+    """Return the name of a lane. What another speaker named otherwise than in UTF-8 is shown with replacements."""
+    return text(reply).decode("utf-8", "replace")
+
+
+def claimed_of_lane(reply: Reply) -> Claimed:
+    """Return a leased attempt that came with the name of its lane; empty stands for the flat set."""
+    match reply:
+        case [job, (bytes() | None) as payload, token, group]:
+            return Claimed(job_id(job), payload, Token(number(token)), lane(group) or None)
+        case _:
+            raise Malformed
+
+
+def claims_of_lane(reply: Reply) -> tuple[Claimed, ...]:
+    """Return a list of leased attempts with the names of their lanes."""
+    if not isinstance(reply, list):
+        raise Malformed
+    return tuple([claimed_of_lane(item) for item in reply])
 
 
 def next_id(reply: Reply) -> JobId | None:

@@ -1,0 +1,49 @@
+"""gbclaim: lease all jobs of the lane whose turn it is, up to a cap (protocol 4.16.4)."""
+
+from functools import partial
+
+from echomq.batches import BATCH_MAX
+from echomq.keys import QueueKeys
+from echomq.records import Claimed, Paused
+from echomq.resp.reply import Reply
+from echomq.transitions.call import Call, Transition, refused
+from echomq.transitions.checks import check_lease, check_number
+from echomq.transitions.replies import Malformed, claims_of_lane
+
+__all__ = ["TRANSITION", "gbclaim"]
+
+TRANSITION = Transition(
+    name="gbclaim",
+    keys=("ring", "active", "meta"),
+    args=("base", "lease_ms", "cap"),
+    optional=1,
+    optional_keys=1,
+    repeatable=False,
+    section="4.16.4",
+)
+
+
+def gbclaim(keys: QueueKeys, *, lease_ms: int, cap: int = 100) -> Call[tuple[Claimed, ...] | Paused]:
+    """Take the oldest jobs of the next lane, up to `cap` of them, 1 to 1000, and as many as its limit allows.
+
+    All have one lease of `lease_ms`, counted by the server: run each job and settle it with its token before the lease
+    ends, or extend it. An empty tuple means that no lane can be served; on `Paused`, nothing was touched: ask again
+    later. The flat set is not looked at. Not safe to repeat: when the answer was lost, jobs may be leased to nobody;
+    they come back when their lease ends.
+    """
+    return Call(
+        TRANSITION,
+        (keys.ring, keys.active, keys.meta),
+        (keys.base, check_lease(lease_ms), check_number("cap", cap, least=1, most=BATCH_MAX)),
+        partial(_answer, keys.queue),
+        keys.queue,
+    )
+
+
+def _answer(queue: str, reply: Reply) -> tuple[Claimed, ...] | Paused:
+    if reply == [b"paused"]:
+        return Paused()
+    try:
+        return claims_of_lane(reply)
+    except Malformed:
+        raise refused(TRANSITION, queue, reply) from None
