@@ -2,31 +2,44 @@
 
 While the server has more, the next ask follows as soon as a quarter of the slots is free, or nothing runs, or a free
 slot has waited `gather_ms`: jobs of any length are claimed in batches, and no slot stays empty beside long jobs.
-While the server has nothing, `Idle` says how long to wait.
+While the server has nothing, the worker parks for two beats, and its parking and asking together cost one command in
+each. It looks after due and lapsed jobs itself then, at the instant that the server names.
+
+A token that woke the worker is an obligation: its worth goes with the next ask, which hands on what is left of it, or,
+when there is no room for an ask, back to the server.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, assert_never
 
 from echomq.batches import BATCH_MAX
 from echomq.clock import Clock, Dice
+from echomq.drivers.aio_parking import AioParking
 from echomq.drivers.backoff import delay_ms
 from echomq.errors import EchoMQError, Unknown
 from echomq.jobs import Jobs
-from echomq.records import ClaimedMany, Paused
+from echomq.records import Paused, Taken
+from echomq.transitions.take import PARK_MS_MAX
+from echomq.worker.alarm import Alarm
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.hold import Hold
-from echomq.worker.idle import Idle
+from echomq.worker.idle import BEAT, Idle, worth_of
 from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
 from echomq.worker.repeats import Repeats
 from echomq.worker.service import Service, is_final
+from echomq.worker.upkeep import Upkeep
 
 __all__ = ["Fetch"]
 
 _WAIT_MAX_MS: Final = 2_000
+_WAKE_S: Final = 1.0
+
+# The server says that jobs are due, and nothing is left to do about it: so often in a row before a beat is waited.
+_DUE_MAX: Final = 3
 
 
 class Fetch(Service):
@@ -41,9 +54,11 @@ class Fetch(Service):
         jobs: Jobs,
         options: WorkerOptions,
         counts: WorkerCounts,
+        upkeep: Upkeep,
         *,
         clock: Clock,
         dice: Dice,
+        new_parking: Callable[[], Awaitable[AioParking]],
         free: Callable[[], int],
         on_claimed: Callable[[Sequence[Hold]], None],
     ) -> None:
@@ -51,16 +66,27 @@ class Fetch(Service):
         self._jobs = jobs
         self._options = options
         self._counts = counts
+        self._upkeep = upkeep
         self._clock = clock
         self._dice = dice
         self._free = free
         self._on_claimed = on_claimed
         self._batch = max(1, options.concurrency // 4)
+        self._park_ms = min(2 * options.beat_ms, PARK_MS_MAX)
+        self._watcher = secrets.token_hex(8)
         self._room = asyncio.Event()
         self._plenty = asyncio.Event()
         self._failures = 0
         self._repeats = Repeats()
-        self.idle = Idle(beat_ms=options.beat_ms)
+        self._idle = Idle(jobs.queue, counts, new_parking=new_parking, on_held=self._room.set)
+        self._alarm = Alarm(self._rings)
+        self._worth = b""
+        self._dues = 0
+        self._asks_at_once = False
+        self._is_full = False
+        self._has_rung = False
+        self.is_idle = False
+        """Whether the last answer was that there is nothing to do: upkeep rests, since asking and parking do it."""
 
     def freed(self, *, is_last: bool) -> None:
         """Say that a slot has become free. `is_last`: nothing else runs."""
@@ -68,31 +94,54 @@ class Fetch(Service):
         if is_last or self._free() >= self._batch:
             self._plenty.set()
 
+    def scheduled(self, delay_ms: int) -> None:
+        """Say that a job of ours was put into `schedule`, due after this time: nobody else is told of it."""
+        self._alarm.due_in(delay_ms)
+
     def stop(self) -> None:
         """Ask no more."""
         super().stop()
-        self.idle.wake()
+        self._idle.wake()
         self._room.set()
         self._plenty.set()
 
     async def _serve(self) -> None:
-        while (size := await self._enough_room()) > 0:
-            try:
-                await self._ask(min(size, BATCH_MAX))
-            except EchoMQError as error:
-                if is_final(error):
-                    raise
-                await self._failed(error)
-            else:
-                self._failures = 0
-                self._repeats.over()
+        try:
+            while (size := await self._enough_room()) > 0:
+                try:
+                    await self._ask(min(size, BATCH_MAX))
+                except EchoMQError as error:
+                    if is_final(error):
+                        raise
+                    self.is_idle = False
+                    await self._failed(error)
+        finally:
+            self._alarm.stop()
+            self._worth = await self._idle.close() or self._worth
+        await self._leave()
+
+    # --- room -------------------------------------------------------------------------------------------------------
 
     async def _enough_room(self) -> int:
         """Wait until it is worth asking and return how many jobs fit; 0 when it is time to stop."""
-        if self._free() >= self._batch or self.is_stopping:
-            return 0 if self.is_stopping else self._free()
+        at_once, self._asks_at_once = self._asks_at_once, False
+        if self.is_stopping:
+            return 0
+        if self._free() >= (1 if at_once else self._batch):
+            return self._free()
+        self._is_full = True
+        self._nudge_if_rung()
+        try:
+            return await self._until_room()
+        finally:
+            self._is_full = False
+
+    async def _until_room(self) -> int:
         self._plenty.clear()
         while self._free() <= 0 and not self.is_stopping:
+            if self._worth or self._idle.holds_token:
+                await self._pass_on(self._worth or self._idle.take_held())
+                continue
             self._room.clear()
             await self._room.wait()
         if self._options.gather_ms and not self._plenty.is_set():
@@ -103,29 +152,101 @@ class Fetch(Service):
                 pass
         return 0 if self.is_stopping else self._free()
 
+    # --- asking -----------------------------------------------------------------------------------------------------
+
     async def _ask(self, size: int) -> None:
+        self._worth = self._worth or self._idle.take_held()
         sent_ms = self._clock.monotonic_ms()
-        answer = await self._jobs.claim_many(lease_ms=self._options.lease_ms, size=size)
+        self._alarm.asked()
+        answer = await self._jobs.take(
+            lease_ms=self._options.lease_ms,
+            size=size,
+            worth=self._worth,
+            watcher=self._watcher,
+            park_ms=self._park_ms,
+        )
+        worth, self._worth = self._worth, b""
+        if self._failures:
+            self._failures = 0
+            self._repeats.over()
         match answer:
             case Paused():
-                await self.idle.wait_a_beat()
-            case ClaimedMany(jobs, left, broken):
-                if broken:
+                self.is_idle = False
+                await self._park(self._park_ms)
+            case Taken(jobs=jobs):
+                if answer.broken:
                     self._note_broken(answer)
                 if jobs:
                     self._counts.claimed += len(jobs)
-                    self.idle.found_work()
                     deadline_ms = sent_ms + self._options.lease_ms
                     self._on_claimed([Hold(job, deadline_ms=deadline_ms) for job in jobs])
-                if left == 0 and len(jobs) < size:
-                    await self.idle.wait()
+                elif worth not in (b"", BEAT):
+                    self._counts.woken_in_vain += 1
+                self.is_idle = len(jobs) < size and not answer.more
+                if self.is_idle:
+                    await self._wait(answer)
             case _:
                 assert_never(answer)
 
-    def _note_broken(self, answer: ClaimedMany) -> None:
+    async def _wait(self, answer: Taken) -> None:
+        """Do what is due, or park until something is, or somebody wakes us."""
+        self._has_rung = False
+        if not answer.due:
+            self._dues = 0
+            watches = answer.wait_ms < self._park_ms
+            self._alarm.answered(answer.wait_ms if watches else None)
+            await self._park(answer.wait_ms)
+            return
+        self._dues += 1
+        self._asks_at_once = True
+        if not await self._upkeep.catch_up() or self._dues >= _DUE_MAX:
+            await self._park(self._options.beat_ms)
+
+    async def _park(self, wait_ms: float) -> None:
+        left_ms = self._alarm.left_ms
+        self._worth = await self._idle.wait(wait_ms if left_ms is None else min(wait_ms, left_ms))
+        self._asks_at_once = True
+
+    def _rings(self) -> None:
+        """Act on the alarm: ask when parked, else let upkeep do it. An ask on its way learns by itself what is due."""
+        self._has_rung = True
+        if self._idle.is_waiting:
+            self._idle.wake()
+        elif self._is_full:
+            self._nudge_if_rung()
+
+    def _nudge_if_rung(self) -> None:
+        if self._has_rung:
+            self._has_rung = False
+            self._upkeep.nudge()
+
+    # --- tokens -----------------------------------------------------------------------------------------------------
+
+    async def _pass_on(self, worth: bytes) -> None:
+        """Give a token to somebody who has room. A failure costs the others a beat."""
+        self._worth = b""
+        if worth in (b"", BEAT):
+            return
+        await self._wake(worth_of(worth), watcher=None)
+
+    async def _leave(self) -> None:
+        """Pass on the token that came last, or may have come, and let somebody else watch for due jobs."""
+        if self._idle.has_parked and not self._failures:
+            await self._wake(1 if self._worth in (b"", BEAT) else worth_of(self._worth), watcher=self._watcher)
+
+    async def _wake(self, worth: int, *, watcher: str | None) -> None:
+        try:
+            async with asyncio.timeout(_WAKE_S):
+                await self._jobs.wake(worth=worth, watcher=watcher)
+        except (EchoMQError, TimeoutError) as error:
+            LOG.debug("queue %s: a wake-up could not be passed on: %r", self._jobs.queue, error)
+
+    # --- what goes wrong --------------------------------------------------------------------------------------------
+
+    def _note_broken(self, answer: Taken) -> None:
         self._counts.broken += len(answer.broken)
         LOG.error(
-            "queue %s: the rows of %s are no jobs', another program wrote to them: they were moved to dead",
+            "queue %s: the rows or keys of %s are damaged, another program wrote to them: they were moved to dead",
             self._jobs.queue,
             ", ".join(map(str, answer.broken)),
         )

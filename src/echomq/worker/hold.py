@@ -30,6 +30,7 @@ class Hold:
         "is_ended",
         "is_started",
         "job",
+        "lane",
         "lost",
         "payload",
         "task",
@@ -39,6 +40,7 @@ class Hold:
     def __init__(self, claimed: Claimed, *, deadline_ms: int) -> None:
         self.job: JobId = claimed.job
         self.token: Token = claimed.token
+        self.lane = claimed.lane
         self.payload = claimed.payload
         self.deadline_ms = deadline_ms
         self.lost: str | None = None
@@ -49,7 +51,8 @@ class Hold:
         self.task: Task[None] | None = None
 
     def __repr__(self) -> str:
-        return f"{self.job} attempt {self.token}"
+        lane = "" if self.lane is None else f" of lane {self.lane}"
+        return f"{self.job} attempt {self.token}{lane}"
 
 
 class Holds:

@@ -19,7 +19,8 @@ class WorkerOptions:
     # How long a claim lasts without renewal: the time after which the job of a killed worker runs again. 300 ms to a
     # week. It says nothing about how long a job may run, since leases are renewed at a third of it.
     lease_ms: int = 30_000
-    # The longest wait of an idle worker between two asks for work, and the wait while the queue is paused.
+    # An idle worker sends one command in this time: it parks for two of them, then asks. New jobs wake it at once; what
+    # wakes nobody (jobs of a speaker that leaves no wake-up, or a wake-up that died with its worker) waits two at most.
     beat_ms: int = 1_000
     # Attempts of a job that has no `max_attempts` of its own. Failures and lapsed leases count, hand-backs do not.
     max_attempts: int = 3
@@ -31,7 +32,7 @@ class WorkerOptions:
     grace_ms: int = 30_000
     # How long a cancelled handler may take to end at a stop.
     cancel_ms: int = 2_000
-    # How often lapsed leases are taken back, and due jobs made ready. Lateness of a delayed job is up to the latter.
+    # How often a busy worker takes lapsed leases back, and makes due jobs ready. Idle workers do it when it is due.
     reap_every_ms: int = 1_000
     promote_every_ms: int = 500
     # Dead jobs older than this are deleted. None keeps them.

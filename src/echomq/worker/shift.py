@@ -1,8 +1,9 @@
 """One run of a worker, from its start to its stop: the parts, what they tell one another, and the order of ending.
 
     fetch --claimed--> runner --outcome--> verdict --ending--> settle --answer--> report
-      ^ slots freed ------'                   lease renews all that is held and says what is lost
-      '---- ready ---- upkeep
+     |^  ^ slots freed ---'                   lease renews all that is held and says what is lost
+     |'--'------------- due in ... ms ---------------------------'
+     '--- due now --> upkeep
 
 Everything here happens in the event loop; only the lease keeper has a thread.
 """
@@ -15,12 +16,13 @@ from typing import Final
 from echomq.app import EchoMQ
 from echomq.clock import Clock, Dice
 from echomq.ids import JobId
+from echomq.records import Scheduled
 from echomq.worker.context import Desk
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.fetch import Fetch
 from echomq.worker.hold import Hold, Holds
 from echomq.worker.lease import LeaseKeeper
-from echomq.worker.ledger import Ending, Ledger
+from echomq.worker.ledger import Answer, Ending, Ledger
 from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
 from echomq.worker.report import Fates, StopReport
@@ -28,7 +30,7 @@ from echomq.worker.run import Handler, Runner
 from echomq.worker.service import Service, first_crash
 from echomq.worker.settle import Settle
 from echomq.worker.upkeep import Upkeep
-from echomq.worker.verdict import Drop, Outcome, Release, verdict
+from echomq.worker.verdict import Drop, Outcome, Release, Retry, verdict
 
 __all__ = ["Shift"]
 
@@ -76,13 +78,24 @@ class Shift:
         )
         self._settle = Settle(
             jobs,
-            Ledger(queue, self._holds, counts, on_settled=self._fates.settled),
+            Ledger(queue, self._holds, counts, on_settled=self._settled),
             options,
             clock=clock,
             dice=dice,
             is_last=lambda: not self._runner.running,
         )
-        self._fetch = Fetch(jobs, options, counts, clock=clock, dice=dice, free=self._free, on_claimed=self._claimed)
+        self._upkeep = Upkeep(jobs, options, counts, dice=dice, rests=lambda: self._fetch.is_idle)
+        self._fetch = Fetch(
+            jobs,
+            options,
+            counts,
+            self._upkeep,
+            clock=clock,
+            dice=dice,
+            new_parking=lambda: app.new_parking(queue),
+            free=self._free,
+            on_claimed=self._claimed,
+        )
         self._lease = LeaseKeeper(
             jobs.keys,
             self._holds,
@@ -92,7 +105,6 @@ class Shift:
             on_lost=self._lost,
             on_error=self._lease_failed,
         )
-        self._upkeep = Upkeep(jobs, options, counts, dice=dice, on_ready=self._fetch.idle.wake)
 
     @property
     def running(self) -> int:
@@ -183,6 +195,11 @@ class Shift:
             else:
                 self._settle.add(Ending(hold, what))
         self._fetch.freed(is_last=not self._runner.running)
+
+    def _settled(self, ending: Ending, answer: Answer | None) -> None:
+        self._fates.settled(ending, answer)
+        if isinstance(answer, Scheduled) and isinstance(ending.what, Retry):
+            self._fetch.scheduled(ending.what.delay_ms)
 
     def _lost(self, hold: Hold) -> None:
         """Give up an attempt that is not ours any more, while its handler may still run."""

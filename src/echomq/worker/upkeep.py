@@ -1,8 +1,11 @@
-"""Keeps the queue in order, by the clock: lapsed leases, due jobs, old dead ones.
+"""Keeps the queue in order: lapsed leases, due jobs, old dead ones.
 
 Each chore is a loop of its own, apart from fetching, so a queue that is never empty cannot starve it (weaknesses W24
 and W25 of the protocol). It moves jobs in bounded slices until none is left, then waits for its time. Every worker does
 this; the server makes each move once.
+
+While a worker is idle, reaping and promoting rest: each of its asks is told the next instant at which there is
+something to do, and one of the parked workers watches for it, so that nothing is asked in vain and nothing is late.
 
 A chore survives every `Exception` of a step, bugs too: a step is one transition, it has happened as a whole or not at
 all, and nothing that the worker holds depends on it, so the next step starts afresh. A chore that ended, or took the
@@ -10,6 +13,7 @@ worker down, would leave lapsed jobs of the whole queue where they are because o
 loops hold jobs in memory, and a bug there takes the worker down: what they hold could not be trusted any more.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -31,7 +35,7 @@ _WAIT_MAX_MS: Final = 10_000
 
 
 class Chore(Service):
-    """Does `step` every `every_ms`, again at once while it says that there is more.
+    """Does `step` every `every_ms`, again at once while it says that there is more; not while `rests` says so.
 
     The first turn comes after a random part of the period, so that workers which start together take turns. Failures
     are counted, logged (a row of equal ones at 1, 2, 4, … and each 64th) and waited out, longer each time, up to 10 s
@@ -46,8 +50,11 @@ class Chore(Service):
         every_ms: int,
         counts: WorkerCounts,
         dice: Dice,
+        rests: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(name)
+        self._rests = rests
+        self._nudged = asyncio.Event()
         self._step = step
         self._every_ms = every_ms
         self._counts = counts
@@ -55,19 +62,48 @@ class Chore(Service):
         self._failures = 0
         self._repeats = Repeats()
 
-    async def _serve(self) -> None:
-        await self._pause(self._every_ms * self._dice.fraction())
-        while not self.is_stopping:
+    def stop(self) -> None:
+        """Begin no further step."""
+        super().stop()
+        self._nudged.set()
+
+    def nudge(self) -> None:
+        """Have the next step done now, resting or not."""
+        self._nudged.set()
+
+    async def now(self) -> bool:
+        """Do steps here and now until there is nothing more. False: one failed, which is noted. Raises when final."""
+        more = True
+        while more and not self.is_stopping:
             try:
                 more = await self._step()
             except Exception as error:
-                if isinstance(error, EchoMQError) and is_final(error):
-                    raise
-                await self._failed(error)
-                continue
+                self._note(error)
+                return False
             self._succeeded()
-            if not more:
-                await self._pause(self._every_ms)
+        return True
+
+    async def _serve(self) -> None:
+        is_nudged = await self._until_time(self._every_ms * self._dice.fraction())
+        while not self.is_stopping:
+            if is_nudged or not self._rests():
+                await self._steps()
+            is_nudged = await self._until_time(self._every_ms)
+
+    async def _steps(self) -> None:
+        while not await self.now() and not self.is_stopping:
+            wait_ms = delay_ms(self._failures - 1, self._dice, first_ms=100, last_ms=max(_WAIT_MAX_MS, self._every_ms))
+            await self._pause(wait_ms)
+
+    async def _until_time(self, wait_ms: float) -> bool:
+        """Wait for the time given, a nudge or the stop, and say whether it was one of the latter."""
+        try:
+            async with asyncio.timeout(wait_ms / 1000):
+                await self._nudged.wait()
+        except TimeoutError:
+            return False
+        self._nudged.clear()
+        return True
 
     def _succeeded(self) -> None:
         if self._failures:
@@ -75,8 +111,11 @@ class Chore(Service):
             self._failures = 0
             self._repeats.over()
 
-    async def _failed(self, error: Exception) -> None:
+    def _note(self, error: Exception) -> None:
+        if isinstance(error, EchoMQError) and is_final(error):
+            raise error
         self._counts.errors += 1
+        self._failures += 1
         is_loud = self._repeats.is_loud(f"{type(error).__name__} {error}")
         if isinstance(error, EchoMQError):
             LOG.log(logging.WARNING if is_loud else logging.DEBUG, "%s failed and is tried again: %s", self.name, error)
@@ -88,34 +127,39 @@ class Chore(Service):
                 error,
                 exc_info=error,
             )
-        wait_ms = delay_ms(self._failures, self._dice, first_ms=100, last_ms=max(_WAIT_MAX_MS, self._every_ms))
-        self._failures += 1
-        await self._pause(wait_ms)
 
 
 class Upkeep:
-    """The chores of one queue. `on_ready` is called when jobs were made ready."""
+    """The chores of one queue. `rests` says whether the worker is idle, so that reaping and promoting wait for it."""
 
     def __init__(
-        self, jobs: Jobs, options: WorkerOptions, counts: WorkerCounts, *, dice: Dice, on_ready: Callable[[], None]
+        self, jobs: Jobs, options: WorkerOptions, counts: WorkerCounts, *, dice: Dice, rests: Callable[[], bool]
     ) -> None:
         self._jobs = jobs
         self._options = options
         self._counts = counts
-        self._on_ready = on_ready
         self._purged_up_to: JobId | None = None
-        self.chores = [
-            Chore("reap", self._reap, every_ms=options.reap_every_ms, counts=counts, dice=dice),
-            Chore("promote", self._promote, every_ms=options.promote_every_ms, counts=counts, dice=dice),
+        self._moving = [
+            Chore("reap", self._reap, every_ms=options.reap_every_ms, counts=counts, dice=dice, rests=rests),
+            Chore("promote", self._promote, every_ms=options.promote_every_ms, counts=counts, dice=dice, rests=rests),
         ]
+        self.chores = list(self._moving)
         if options.purge_dead_after_ms is not None:
             self.chores.append(Chore("purge", self._purge, every_ms=options.purge_every_ms, counts=counts, dice=dice))
+
+    def nudge(self) -> None:
+        """Have lapsed leases taken back and due jobs made ready now, by the chores."""
+        for chore in self._moving:
+            chore.nudge()
+
+    async def catch_up(self) -> bool:
+        """Take back lapsed leases and make due jobs ready until none is left. False: that failed, and is noted."""
+        return all(await asyncio.gather(*[chore.now() for chore in self._moving]))
 
     async def _reap(self) -> bool:
         answer = await self._jobs.reap(limit=self._options.slice_size, max_attempts=self._options.max_attempts)
         counts, queue = self._counts, self._jobs.queue
         if answer.recovered:
-            self._on_ready()
             counts.recovered += len(answer.recovered)
             LOG.warning("queue %s: the lease of %s lapsed, ready again", queue, _names(answer.recovered))
         if answer.dead:
@@ -131,7 +175,6 @@ class Upkeep:
         if answer.count:
             self._counts.promoted += answer.count
             LOG.debug("queue %s: %d due jobs are ready", self._jobs.queue, answer.count)
-            self._on_ready()
         return answer.more
 
     async def _purge(self) -> bool:

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import cast
 
 from echomq.blocking_jobs import BlockingJobs
+from echomq.errors import EchoMQError
 from echomq.ids import JobId
 from echomq.jobs import Jobs
 from echomq.records import Claimed, Token
 from echomq.worker.context import Desk
 from echomq.worker.hold import Hold
 
-__all__ = ["FixedDice", "HandClock", "claimed", "desk", "hold", "jid", "until"]
+__all__ = ["FakeParking", "FixedDice", "HandClock", "claimed", "desk", "hold", "jid", "until"]
 
 
 class FixedDice:
@@ -33,12 +34,73 @@ class HandClock:
         return self.now_ms
 
 
+class FakeParking:
+    """Parks until it is told how the wait ends: by a token, by the time, by an error."""
+
+    def __init__(self) -> None:
+        self.waits_ms: list[float] = []
+        self.last_token: bytes | None = None
+        self.is_closed = False
+        self._held: bytes | None = None
+        self._on_held: Callable[[], None] = lambda: None
+        self._ending: asyncio.Future[bytes | None] | None = None
+
+    @property
+    def is_parked(self) -> bool:
+        return self._ending is not None
+
+    def end(self, how: bytes | EchoMQError | None = None) -> None:
+        """End the wait of who is parked: with a token, None for the time, or an error."""
+        assert self._ending is not None
+        if isinstance(how, EchoMQError):
+            self._ending.set_exception(how)
+        else:
+            self._ending.set_result(how)
+
+    def bring(self, token: bytes) -> None:
+        """Bring a token while nobody is parked."""
+        assert self._ending is None
+        self._held = token
+        self._on_held()
+
+    # --- what the worker sees ---
+
+    @property
+    def holds_token(self) -> bool:
+        return self._held is not None
+
+    def when_held(self, on_held: Callable[[], None]) -> None:
+        self._on_held = on_held
+
+    def take_held(self) -> bytes | None:
+        token, self._held = self._held, None
+        return token
+
+    async def park(self, wait_ms: float) -> bytes | None:
+        self.waits_ms.append(wait_ms)
+        if self._held is not None:
+            return self.take_held()
+        self._ending = asyncio.get_running_loop().create_future()
+        try:
+            return await self._ending
+        finally:
+            self._ending = None
+
+    def wake(self) -> None:
+        if self._ending is not None and not self._ending.done():
+            self._ending.set_result(None)
+
+    async def close(self) -> bytes | None:
+        self.is_closed = True
+        return self.last_token
+
+
 def jid(number: int = 1) -> JobId:
     return JobId.of_snowflake(number)
 
 
-def claimed(number: int = 1, *, token: int = 1) -> Claimed:
-    return Claimed(jid(number), b"payload", Token(token))
+def claimed(number: int = 1, *, token: int = 1, lane: str | None = None) -> Claimed:
+    return Claimed(jid(number), b"payload", Token(token), lane)
 
 
 def hold(number: int = 1, *, token: int = 1, deadline_ms: int = 10**15) -> Hold:

@@ -7,14 +7,20 @@ from typing import cast
 
 import pytest
 
+from echomq.drivers.aio_parking import AioParking
 from echomq.errors import Closed, Disconnected, EchoMQError, Unknown
+from echomq.ids import JobId
 from echomq.jobs import Jobs
-from echomq.records import ClaimedMany, Paused
+from echomq.records import Claimed, Paused, Taken
+from echomq.transitions.take import PARK_MS_MAX
+from echomq.worker import upkeep as worker_upkeep
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.fetch import Fetch
 from echomq.worker.hold import Hold
 from echomq.worker.options import WorkerOptions
-from tests.unit.worker.parts import FixedDice, HandClock, claimed, jid, until
+from tests.unit.worker.parts import FakeParking, FixedDice, HandClock, claimed, jid, until
+
+HOUR_MS = 3_600_000
 
 
 class Queue:
@@ -25,12 +31,19 @@ class Queue:
     def __init__(self, ready: int) -> None:
         self.ready = ready
         self.sizes: list[int] = []
-        self.instead: list[EchoMQError | Paused | ClaimedMany] = []
+        self.worths: list[bytes] = []
+        self.watchers: set[str] = set()
+        self.park_ms = 0
+        self.woke: list[tuple[int, str | None]] = []
+        self.instead: list[EchoMQError | Paused | Taken] = []
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def claim_many(self, *, lease_ms: int, size: int) -> ClaimedMany | Paused:
+    async def take(self, *, lease_ms: int, size: int, worth: bytes, watcher: str, park_ms: int) -> Taken | Paused:
         self.sizes.append(size)
+        self.worths.append(worth)
+        self.watchers.add(watcher)
+        self.park_ms = park_ms
         await self.gate.wait()
         if self.instead:
             answer = self.instead.pop(0)
@@ -39,12 +52,38 @@ class Queue:
             return answer
         count = min(self.ready, size)
         self.ready -= count
-        return ClaimedMany(tuple(claimed(self.ready + n) for n in range(count)), self.ready)
+        return taken(*[claimed(self.ready + n) for n in range(count)], more=self.ready > 0, wait_ms=park_ms)
+
+    async def wake(self, *, worth: int, watcher: str | None) -> bool:
+        self.woke.append((worth, watcher))
+        return True
+
+
+def taken(
+    *jobs: Claimed, more: bool = False, due: bool = False, wait_ms: int = 0, broken: tuple[JobId, ...] = ()
+) -> Taken:
+    return Taken(jobs, more=more, full=False, due=due, wait_ms=wait_ms, broken=broken)
+
+
+class Upkeep:
+    def __init__(self) -> None:
+        self.catches_up = 0
+        self.nudges = 0
+        self.succeeds = True
+
+    async def catch_up(self) -> bool:
+        self.catches_up += 1
+        return self.succeeds
+
+    def nudge(self) -> None:
+        self.nudges += 1
 
 
 class Bench:
-    def __init__(self, *, ready: int, slots: int, gather_ms: int = 3_600_000, beat_ms: int = 3_600_000) -> None:
+    def __init__(self, *, ready: int, slots: int, gather_ms: int = HOUR_MS, beat_ms: int = 1_000) -> None:
         self.queue = Queue(ready)
+        self.upkeep = Upkeep()
+        self.parking = FakeParking()
         self.slots = slots
         self.running = 0
         self.counts = WorkerCounts()
@@ -53,11 +92,19 @@ class Bench:
             cast("Jobs", self.queue),
             WorkerOptions(concurrency=slots, gather_ms=gather_ms, beat_ms=beat_ms, lease_ms=5_000),
             self.counts,
+            cast("worker_upkeep.Upkeep", self.upkeep),
             clock=HandClock(1_000),
             dice=FixedDice(0.0),
+            new_parking=self._new_parking,
             free=lambda: self.slots - self.running,
             on_claimed=self._on_claimed,
         )
+
+    async def _new_parking(self) -> AioParking:
+        return cast("AioParking", self.parking)
+
+    async def parked(self) -> None:
+        await until(lambda: self.parking.is_parked)
 
     def _on_claimed(self, holds: Sequence[Hold]) -> None:
         self.running += len(holds)
@@ -115,12 +162,11 @@ async def test_slots_that_become_free_during_an_ask_wait_for_company_too() -> No
 
 
 async def test_it_asks_when_nothing_is_running() -> None:
-    bench = Bench(ready=3, slots=40, beat_ms=1)
+    bench = Bench(ready=5, slots=2)
     bench.fetch.start()
-    await until(lambda: bench.counts.claimed == 3)
-    bench.queue.ready = 5
-    bench.free(3)
-    await until(lambda: bench.counts.claimed == 8)
+    await until(lambda: bench.counts.claimed == 2)
+    bench.free(2)
+    await until(lambda: bench.counts.claimed == 4)
     await bench.end()
 
 
@@ -135,36 +181,195 @@ async def test_a_free_slot_beside_long_jobs_does_not_stay_empty() -> None:
 
 async def test_it_goes_on_at_once_while_the_server_has_more() -> None:
     bench = Bench(ready=0, slots=4)
-    bench.queue.instead = [ClaimedMany((), 7), ClaimedMany((claimed(1),), 6), ClaimedMany((), 0)]
+    bench.queue.instead = [taken(more=True), taken(claimed(1), more=True), taken(wait_ms=9)]
     bench.fetch.start()
     await until(lambda: bench.queue.sizes == [4, 4, 3])
     await bench.end()
 
 
-async def test_a_wake_ends_the_wait_of_an_idle_worker() -> None:
+async def test_an_idle_worker_offers_to_park_for_two_beats_and_parks_as_long_as_it_is_told() -> None:
+    bench = Bench(ready=0, slots=4, beat_ms=1_000)
+    bench.queue.instead = [taken(wait_ms=2_000), taken(wait_ms=700)]
+    bench.fetch.start()
+    await bench.parked()
+    assert (bench.queue.park_ms, bench.parking.waits_ms) == (2_000, [2_000])
+    assert bench.fetch.is_idle
+    bench.parking.end()
+    await until(lambda: len(bench.parking.waits_ms) == 2)
+    assert bench.parking.waits_ms[1] == pytest.approx(700, abs=100)
+    assert bench.queue.worths == [b"", b"beat"]
+    assert len(bench.queue.watchers) == 1
+    await bench.end()
+
+
+async def test_an_offer_is_never_longer_than_the_protocol_allows() -> None:
+    bench = Bench(ready=0, slots=1, beat_ms=HOUR_MS)
+    bench.fetch.start()
+    await bench.parked()
+    assert bench.queue.park_ms == PARK_MS_MAX
+    await bench.end()
+
+
+async def test_the_worth_of_a_token_goes_with_the_next_ask_until_one_is_answered() -> None:
     bench = Bench(ready=0, slots=4)
     bench.fetch.start()
-    await bench.settle_down()
-    bench.queue.ready = 2
-    bench.fetch.idle.wake()
-    await until(lambda: bench.counts.claimed == 2)
+    await bench.parked()
+    bench.queue.instead = [Disconnected("no link")]
+    bench.queue.ready = 9
+    bench.parking.end(b"9")
+    await until(lambda: bench.counts.claimed == 4)
+    assert bench.queue.worths == [b"", b"9", b"9"]
+    assert (bench.counts.woken, bench.counts.woken_in_vain) == (1, 0)
     await bench.end()
 
 
-async def test_a_paused_queue_is_asked_again_after_a_beat() -> None:
-    bench = Bench(ready=1, slots=1, beat_ms=1)
+async def test_a_woken_worker_asks_at_once_however_few_slots_are_free() -> None:
+    bench = Bench(ready=39, slots=40)
+    bench.fetch.start()
+    await bench.parked()
+    bench.queue.ready = 1
+    bench.parking.end(b"1")
+    await until(lambda: bench.counts.claimed == 40)
+    await bench.end()
+
+
+async def test_waking_in_vain_is_counted() -> None:
+    bench = Bench(ready=0, slots=4)
+    bench.fetch.start()
+    for end in (b"1", None, b"1"):
+        await bench.parked()
+        bench.parking.end(end)
+        await bench.settle_down()
+    assert (bench.counts.woken, bench.counts.woken_in_vain) == (2, 2)
+    await bench.end()
+
+
+async def test_a_paused_queue_is_parked_for_too_and_upkeep_does_not_rest() -> None:
+    bench = Bench(ready=1, slots=2, beat_ms=1_000)
     bench.queue.instead = [Paused(), Paused()]
     bench.fetch.start()
-    await until(lambda: bench.counts.claimed == 1)
-    assert bench.queue.sizes == [1, 1, 1]
+    for _ in range(2):
+        await bench.parked()
+        assert not bench.fetch.is_idle
+        bench.parking.end(b"1")
+        await bench.settle_down()
+    assert bench.counts.claimed == 1
+    assert bench.parking.waits_ms[:2] == [2_000, 2_000]
     await bench.end()
+
+
+async def test_what_is_due_is_done_at_once_and_then_it_asks_again() -> None:
+    bench = Bench(ready=3, slots=4)
+    bench.queue.instead = [taken(due=True)]
+    bench.fetch.start()
+    await until(lambda: bench.counts.claimed == 3)
+    assert bench.upkeep.catches_up == 1
+    assert bench.queue.sizes == [4, 4]
+    await bench.end()
+
+
+async def test_what_stays_due_is_tried_again_after_a_beat() -> None:
+    bench = Bench(ready=0, slots=4, beat_ms=1_000)
+    bench.queue.instead = [taken(due=True)] * 10
+    bench.fetch.start()
+    await bench.parked()
+    assert (bench.upkeep.catches_up, bench.parking.waits_ms) == (3, [1_000])
+    bench.upkeep.succeeds = False
+    bench.parking.end()
+    await until(lambda: len(bench.parking.waits_ms) == 2)
+    assert bench.upkeep.catches_up == 4
+    await bench.end()
+
+
+async def test_a_job_of_ours_that_is_due_earlier_ends_the_parking() -> None:
+    bench = Bench(ready=0, slots=4)
+    bench.fetch.start()
+    await bench.parked()
+    bench.fetch.scheduled(1)
+    await until(lambda: bench.queue.worths == [b"", b"beat"])
+    await bench.parked()
+    bench.fetch.scheduled(HOUR_MS)
+    await bench.settle_down()
+    assert bench.parking.is_parked
+    assert bench.parking.waits_ms == [2_000, 2_000]
+    await bench.end()
+
+
+async def test_a_full_worker_has_upkeep_do_what_is_due() -> None:
+    bench = Bench(ready=1, slots=1)
+    bench.fetch.start()
+    await until(lambda: bench.running == 1)
+    await bench.settle_down()
+    assert not bench.fetch.is_idle
+    bench.fetch.scheduled(1)
+    await until(lambda: bench.upkeep.nudges == 1)
+    assert bench.queue.sizes == [1]
+    await bench.end()
+
+
+async def test_a_promise_to_watch_is_kept_by_a_worker_that_is_full_by_then() -> None:
+    bench = Bench(ready=0, slots=1)
+    bench.queue.instead = [taken(wait_ms=50)]
+    bench.fetch.start()
+    await bench.parked()
+    bench.queue.ready = 1
+    bench.parking.end(b"1")
+    await until(lambda: bench.running == 1)
+    await until(lambda: bench.upkeep.nudges == 1)
+    await bench.end()
+
+
+async def test_a_token_that_comes_while_there_is_no_room_is_passed_on() -> None:
+    bench = Bench(ready=0, slots=1)
+    bench.fetch.start()
+    await bench.parked()
+    bench.queue.ready = 1
+    bench.parking.end()
+    await until(lambda: bench.running == 1)
+    await bench.settle_down()
+    bench.parking.bring(b"6")
+    await until(lambda: bench.queue.woke == [(6, None)])
+    bench.free(1)
+    await until(lambda: len(bench.queue.worths) == 3)
+    assert bench.queue.worths[2] == b""
+    await bench.end()
+
+
+@pytest.mark.parametrize(("last", "worth"), [(None, 1), (b"7", 7)])
+async def test_a_parked_worker_that_stops_passes_on_its_wake_up_and_its_watch(last: bytes | None, worth: int) -> None:
+    bench = Bench(ready=0, slots=1)
+    bench.fetch.start()
+    await bench.parked()
+    bench.parking.last_token = last
+    await bench.end()
+    assert bench.queue.woke == [(worth, *bench.queue.watchers)]
+    assert bench.parking.is_closed
+
+
+async def test_a_token_in_hand_at_the_stop_is_passed_on() -> None:
+    bench = Bench(ready=0, slots=1)
+    bench.fetch.start()
+    await bench.parked()
+    bench.parking.end(b"8")
+    bench.fetch.stop()
+    await bench.end()
+    assert bench.queue.worths == [b""]
+    assert bench.queue.woke == [(8, *bench.queue.watchers)]
+
+
+async def test_a_worker_that_never_parked_has_nothing_to_pass_on() -> None:
+    bench = Bench(ready=10, slots=1)
+    bench.fetch.start()
+    await until(lambda: bench.running == 1)
+    await bench.end()
+    assert bench.queue.woke == []
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
         (Disconnected("no link"), "is tried again"),
-        (Unknown("claim_many of q", repeatable=False, reason="the link was lost"), "lease of 5000 ms"),
+        (Unknown("take of q", repeatable=False, reason="the link was lost"), "lease of 5000 ms"),
     ],
 )
 async def test_a_failed_ask_is_logged_and_tried_again(
@@ -190,7 +395,7 @@ async def test_a_client_closed_for_good_ends_the_loop_with_its_error() -> None:
 
 async def test_broken_rows_are_counted_and_named(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench(ready=0, slots=1)
-    bench.queue.instead = [ClaimedMany((), 0, (jid(5), jid(6)))]
+    bench.queue.instead = [taken(broken=(jid(5), jid(6)), wait_ms=9)]
     with caplog.at_level(logging.ERROR, "echomq.worker"):
         bench.fetch.start()
         await until(lambda: bench.counts.broken == 2)

@@ -1,31 +1,136 @@
+"""Parking, on a link that does as it is told."""
+
 import asyncio
+import logging
 
-from echomq.worker.idle import Idle
+import pytest
+
+from echomq.errors import AuthRefused, Closed, EchoMQError, NoPermission
+from echomq.worker.counts import WorkerCounts
+from echomq.worker.idle import BEAT, Idle, worth_of
+from tests.unit.worker.parts import FakeParking, until
+
+HOUR_MS = 3_600_000
 
 
-async def test_waits_double_up_to_a_beat_and_begin_again_after_work() -> None:
-    idle = Idle(beat_ms=50)
-    lengths = []
-    for _ in range(5):
-        lengths.append(idle.next_wait_ms)
-        waiting = asyncio.ensure_future(idle.wait())
-        await asyncio.sleep(0)
+class Bench:
+    def __init__(self) -> None:
+        self.counts = WorkerCounts()
+        self.parkings: list[FakeParking] = []
+        self.refusal: EchoMQError | None = None
+        self.held = 0
+        self.idle = Idle("q", self.counts, new_parking=self._new_parking, on_held=self._on_held)  # type: ignore[arg-type]  # a fake
+
+    async def _new_parking(self) -> FakeParking:
+        if self.refusal is not None:
+            raise self.refusal
+        self.parkings.append(FakeParking())
+        return self.parkings[-1]
+
+    def _on_held(self) -> None:
+        self.held += 1
+
+    async def parked(self, wait_ms: float = HOUR_MS) -> "asyncio.Task[bytes]":
+        waiting = asyncio.ensure_future(self.idle.wait(wait_ms))
+        await until(lambda: bool(self.parkings) and self.parkings[-1].is_parked)
+        return waiting
+
+
+@pytest.mark.parametrize(
+    ("token", "worth"),
+    [(b"1", 1), (b"17", 17), (b"0", 1), (b"1000", 1000), (b"9999", 1000), (b"", 1), (b"beat", 1), (b"1" * 400, 1)],
+)
+def test_a_text_that_is_no_worth_is_worth_one_and_no_worth_is_above_a_thousand(token: bytes, worth: int) -> None:
+    assert worth_of(token) == worth
+
+
+async def test_nothing_is_opened_before_the_first_wait_and_the_link_is_kept() -> None:
+    bench = Bench()
+    assert await bench.idle.close() == b""
+    assert not bench.idle.has_parked
+    for _ in range(2):
+        waiting = await bench.parked()
+        bench.parkings[0].end()
         await waiting
-    assert lengths == [10, 20, 40, 50, 50]
-    idle.found_work()
-    assert idle.next_wait_ms == 10
+    assert len(bench.parkings) == 1
+    assert bench.idle.has_parked
 
 
-async def test_a_beat_shorter_than_the_first_wait_is_the_wait() -> None:
-    assert Idle(beat_ms=3).next_wait_ms == 3
+async def test_a_wait_ends_with_the_worth_of_its_token_or_with_a_beat() -> None:
+    bench = Bench()
+    for end, worth in ((b"12", b"12"), (b"?", b"1"), (None, BEAT)):
+        waiting = await bench.parked(500)
+        assert bench.idle.is_waiting
+        bench.parkings[0].end(end)
+        assert await waiting == worth
+        assert not bench.idle.is_waiting
+    assert bench.parkings[0].waits_ms == [500, 500, 500]
+    assert bench.counts.woken == 2
 
 
 async def test_a_wake_ends_the_wait_and_one_before_it_is_not_forgotten() -> None:
-    idle = Idle(beat_ms=3_600_000)
-    waiting = asyncio.ensure_future(idle.wait_a_beat())
-    await asyncio.sleep(0)
-    idle.wake()
+    bench = Bench()
+    waiting = await bench.parked()
+    bench.idle.wake()
+    assert await waiting == BEAT
+    bench.idle.wake()
+    assert await bench.idle.wait(HOUR_MS) == BEAT
+    waiting = await bench.parked()
+    bench.idle.wake()
+    await waiting
+
+
+async def test_a_token_that_comes_while_nobody_waits_is_told_and_can_be_taken() -> None:
+    bench = Bench()
+    waiting = await bench.parked()
+    bench.parkings[0].end()
+    await waiting
+    assert bench.idle.take_held() == b""
+    bench.parkings[0].bring(b"4")
+    assert (bench.held, bench.idle.holds_token) == (1, True)
+    assert bench.idle.take_held() == b"4"
+    assert not bench.idle.holds_token
+
+
+async def test_a_refusal_is_counted_and_waited_out_and_the_link_is_used_again(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench()
+    with caplog.at_level(logging.WARNING, "echomq.worker"):
+        waiting = await bench.parked()
+        bench.parkings[0].end(NoPermission("NOPERM no BLPOP", about="BLPOP of wake"))
+        await until(lambda: bench.counts.errors == 1)
+        assert not waiting.done()
+        bench.idle.wake()
+        assert await waiting == BEAT
+    assert "parking failed" in caplog.text
+    await bench.parked()
+    assert len(bench.parkings) == 1
+    bench.idle.wake()
+
+
+async def test_a_link_that_is_refused_for_good_is_replaced_at_the_next_wait() -> None:
+    bench = Bench()
+    waiting = await bench.parked(1)
+    bench.parkings[0].end(AuthRefused("WRONGPASS"))
+    assert await waiting == BEAT
+    assert bench.parkings[0].is_closed
+    waiting = await bench.parked()
+    assert len(bench.parkings) == 2
+    bench.idle.wake()
+    await waiting
+
+
+async def test_with_the_client_closed_it_does_not_wait() -> None:
+    bench = Bench()
+    bench.refusal = Closed("closed")
     async with asyncio.timeout(60):
-        await waiting
-        idle.wake()
-        await idle.wait_a_beat()
+        assert await bench.idle.wait(HOUR_MS) == BEAT
+
+
+async def test_closing_gives_back_the_token_that_came_last() -> None:
+    bench = Bench()
+    waiting = await bench.parked()
+    bench.idle.wake()
+    await waiting
+    bench.parkings[0].last_token = b"9"
+    assert await bench.idle.close() == b"9"
+    assert bench.parkings[0].is_closed

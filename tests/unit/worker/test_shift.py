@@ -13,17 +13,17 @@ from echomq.ids import JobId
 from echomq.keys import QueueKeys
 from echomq.records import (
     Claimed,
-    ClaimedMany,
     Completed,
     Completion,
     NotExtended,
     PromotedMany,
     Reaped,
     Released,
+    Taken,
     Token,
 )
 from echomq.worker import Run, StopReport, Worker, WorkerOptions
-from tests.unit.worker.parts import FixedDice, HandClock, claimed, jid, until
+from tests.unit.worker.parts import FakeParking, FixedDice, HandClock, claimed, jid, until
 
 LEASE_MS = 60_000
 
@@ -39,6 +39,8 @@ class Queue:
         self.ready: list[Claimed] = []
         self.answers_take_ms = 0
         self.released: list[JobId] = []
+        self.parkings: list[FakeParking] = []
+        self.woke: list[tuple[int, str | None]] = []
         self.completed: list[JobId] = []
         self.trouble: EchoMQError | None = None
         self.asks = 0
@@ -56,14 +58,22 @@ class Queue:
 
     def close(self) -> None: ...
 
-    async def claim_many(self, *, lease_ms: int, size: int) -> ClaimedMany:
+    async def new_parking(self, _queue: str) -> FakeParking:
+        self.parkings.append(FakeParking())
+        return self.parkings[-1]
+
+    async def wake(self, *, worth: int, watcher: str | None) -> bool:
+        self.woke.append((worth, watcher))
+        return False
+
+    async def take(self, *, lease_ms: int, size: int, worth: bytes, watcher: str, park_ms: int) -> Taken:
         self.asks += 1
         await self.gate.wait()
         if self.trouble is not None:
             raise self.trouble
         jobs, self.ready = tuple(self.ready[:size]), self.ready[size:]
         self.clock.now_ms += self.answers_take_ms
-        return ClaimedMany(jobs, len(self.ready))
+        return Taken(jobs, more=bool(self.ready), full=False, due=False, wait_ms=park_ms)
 
     async def complete_many(self, items: Sequence[Completion]) -> list[Completed]:
         if self.trouble is not None:
@@ -165,6 +175,7 @@ async def test_a_crash_hands_back_and_is_raised() -> None:
     task = asyncio.ensure_future(bench.worker.run())
     await until(lambda: len(bench.runs) == 1)
     bench.queue.trouble = Closed("closed")
+    bench.queue.parkings[0].end()
     async with asyncio.timeout(60):
         with pytest.raises(Closed):
             await task
@@ -177,10 +188,11 @@ async def test_a_bug_in_a_loop_is_raised_and_running_jobs_are_handed_back(monkey
     task = asyncio.ensure_future(bench.worker.run())
     await until(lambda: len(bench.runs) == 1)
 
-    async def bug(*, lease_ms: int, size: int) -> ClaimedMany:
+    async def bug(**_: object) -> Taken:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(bench.queue, "claim_many", bug)
+    monkeypatch.setattr(bench.queue, "take", bug)
+    bench.queue.parkings[0].end()
     async with asyncio.timeout(60):
         with pytest.raises(ZeroDivisionError):
             await task

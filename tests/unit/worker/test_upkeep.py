@@ -50,18 +50,15 @@ class Bench:
     def __init__(self, **options: int) -> None:
         self.queue = Queue()
         self.counts = WorkerCounts()
-        self.readied = 0
+        self.rests = False
         periods = {"reap_every_ms": 3_600_000, "promote_every_ms": 3_600_000, "purge_every_ms": 3_600_000}
         self.upkeep = Upkeep(
             cast("Jobs", self.queue),
             WorkerOptions(**{**periods, **options}),  # type: ignore[arg-type]  # whole numbers only
             self.counts,
             dice=FixedDice(0.0),
-            on_ready=self._ready,
+            rests=lambda: self.rests,
         )
-
-    def _ready(self) -> None:
-        self.readied += 1
 
     def start(self) -> None:
         for chore in self.upkeep.chores:
@@ -83,7 +80,7 @@ async def test_recovered_dead_and_ghosts_are_counted_and_named(caplog: pytest.Lo
     with caplog.at_level(logging.WARNING, "echomq.worker"):
         bench.start()
         await until(lambda: bench.counts.recovered == 3)
-    assert (bench.counts.reaped_dead, bench.counts.broken, bench.readied) == (1, 1, 2)
+    assert (bench.counts.reaped_dead, bench.counts.broken) == (1, 1)
     assert all(str(jid(n)) in caplog.text for n in range(1, 6))
     assert bench.queue.asked.count(("reap", 9, 7)) == 2
     await bench.end()
@@ -94,8 +91,43 @@ async def test_due_jobs_are_promoted_until_no_more_are_due() -> None:
     bench.queue.promotes = [PromotedMany(100, more=True), PromotedMany(100, more=True), PromotedMany(3, more=False)]
     bench.start()
     await until(lambda: bench.counts.promoted == 203)
-    assert bench.readied == 3
     await bench.end()
+
+
+async def test_reaping_and_promoting_rest_while_the_worker_is_idle_and_purging_does_not() -> None:
+    bench = Bench(reap_every_ms=1, promote_every_ms=1, purge_every_ms=1, purge_dead_after_ms=60_000)
+    bench.rests = True
+    bench.start()
+    await until(lambda: bench.queue.asked.count(("purge", 60_000, 100, None)) == 3)
+    assert {ask[0] for ask in bench.queue.asked} == {"purge"}
+    bench.rests = False
+    await until(lambda: {ask[0] for ask in bench.queue.asked} == {"purge", "reap", "promote"})
+    await bench.end()
+
+
+async def test_a_nudge_has_the_next_step_done_now_even_when_resting() -> None:
+    bench = Bench()
+    bench.rests = True
+    bench.start()
+    await until(lambda: True)
+    bench.upkeep.nudge()
+    await until(lambda: {ask[0] for ask in bench.queue.asked} == {"reap", "promote"})
+    await bench.end()
+
+
+async def test_catching_up_moves_all_that_is_due_and_says_when_a_step_failed() -> None:
+    bench = Bench()
+    bench.queue.reaps = [Reaped((jid(1),), (), (), more=True), Reaped((jid(2),), (), (), more=False)]
+    bench.queue.promotes = [PromotedMany(100, more=True), PromotedMany(1, more=False)]
+    assert await bench.upkeep.catch_up()
+    assert (bench.counts.recovered, bench.counts.promoted) == (2, 101)
+    bench.queue.reaps = [ZeroDivisionError("a bug")]
+    bench.queue.promotes = [PromotedMany(7, more=False)]
+    assert not await bench.upkeep.catch_up()
+    assert (bench.counts.errors, bench.counts.promoted) == (1, 108)
+    bench.queue.reap_always = Closed("closed")
+    with pytest.raises(Closed):
+        await bench.upkeep.catch_up()
 
 
 async def test_purge_walks_on_from_where_it_was_and_only_when_asked_to() -> None:

@@ -1,0 +1,501 @@
+"""Waking: as many workers as there is work for, each at once, and nothing that goes wrong loses a wake-up.
+
+Where a beat is an hour, only a wake-up can start a job: a lost one shows as a test that runs out of time.
+"""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from echomq import EchoMQ
+from echomq.drivers.aio import AioClient
+from echomq.options import ConnectionOptions
+from echomq.records import ClaimedMany, NewJob
+from echomq.transitions.enqueue import enqueue
+from echomq.worker import Backoff, Run, Worker, WorkerOptions
+from tests.faults.worker.scene import PATIENCE_S, counted, eventually, serving, worker_process
+from tests.servers import RealServer, valkey_server
+
+HOUR_MS: Final = 3_600_000
+K: Final = 4
+
+
+class Probe:
+    """Looks at the server from beside."""
+
+    def __init__(self, client: AioClient) -> None:
+        self.client = client
+
+    async def parked(self, count: int) -> None:
+        """Wait until so many workers are parked."""
+
+        async def are_they() -> bool:
+            return len(await self.parking_links()) == count
+
+        await eventually(are_they)
+
+    async def parking_links(self) -> list[str]:
+        """Return the ids of the connections that are blocked in BLPOP."""
+        return [link["id"] for link in await self._links() if link["cmd"] == "blpop" and "b" in link["flags"]]
+
+    async def _links(self) -> list[dict[str, str]]:
+        listed = await self.client.command("CLIENT", "LIST")
+        assert isinstance(listed, bytes)
+        return [dict(field.split("=", 1) for field in line.split()) for line in listed.decode().splitlines()]
+
+
+@pytest.fixture
+async def probe(server: RealServer) -> AsyncIterator[Probe]:
+    async with probing(server) as opened:
+        await opened.parked(0)
+        yield opened
+
+
+@contextlib.asynccontextmanager
+async def probing(server: RealServer) -> AsyncIterator[Probe]:
+    async with AioClient(ConnectionOptions(url=server.url)) as client:
+        yield Probe(client)
+
+
+@contextlib.asynccontextmanager
+async def heard(server: RealServer, probe: Probe) -> AsyncIterator[list[str]]:
+    """Give the names of the commands that clients send while the block runs, as the server tells them at its end.
+
+    What scripts call does not count, and neither does what the probe sends.
+    """
+    names: list[str] = []
+    reader, writer = await asyncio.open_unix_connection(server.unix_path)
+    writer.write(b"MONITOR\r\n")
+    assert await reader.readline() == b"+OK\r\n"
+    try:
+        yield names
+        await probe.client.command("ECHO", "the end")
+        while (line := (await reader.readline()).decode()) and '"ECHO" "the end"' not in line:
+            name = line.split('"')[1]
+            if " lua]" not in line and name not in {"CLIENT", "ECHO"}:
+                names.append(name)
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+class Crew:
+    """Workers with one slot each, whose handlers all wait until `expected` of them run at once."""
+
+    def __init__(self, app: EchoMQ, queue: str, *, size: int, expected: int) -> None:
+        self.expected = expected
+        self.runs: list[Run] = []
+        self.all_run = asyncio.Event()
+        options = WorkerOptions(concurrency=1, beat_ms=HOUR_MS, reap_every_ms=HOUR_MS, promote_every_ms=HOUR_MS)
+        self.workers = [Worker(app, queue, self._handle, options=options) for _ in range(size)]
+
+    async def _handle(self, run: Run) -> None:
+        self.runs.append(run)
+        if len(self.runs) == self.expected:
+            self.all_run.set()
+        await self.all_run.wait()
+
+    @property
+    def woken(self) -> int:
+        return sum(worker.counts.woken for worker in self.workers)
+
+    async def until_all_run(self) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await self.all_run.wait()
+
+
+@contextlib.asynccontextmanager
+async def serving_all(workers: list[Worker]) -> AsyncIterator[None]:
+    async with contextlib.AsyncExitStack() as stack:
+        for worker in workers:
+            await stack.enter_async_context(serving(worker))
+        yield
+
+
+# --- k jobs wake k workers at most, and all of these at once --------------------------------------------------------
+
+
+class Arrival:
+    """How K jobs become servable: what is so before, and what makes them so."""
+
+    def __init__(self, app: EchoMQ, queue: str) -> None:
+        self.jobs = app.jobs(queue)
+        self.lanes = app.lanes(queue)
+
+    async def before(self) -> None: ...
+
+    async def now(self) -> None: ...
+
+    async def held(self, count: int = K, *, lane: str | None = None) -> ClaimedMany:
+        """Enqueue so many jobs and hold them, as another program does."""
+        for _ in range(count):
+            await self.jobs.enqueue(b"held", lane=lane)
+        if lane is not None:
+            await self.lanes.claim_lane(lease_ms=HOUR_MS)
+            return ClaimedMany((), 0)
+        answer = await self.jobs.claim_many(lease_ms=HOUR_MS, size=count)
+        assert isinstance(answer, ClaimedMany)
+        assert len(answer.jobs) == count
+        return answer
+
+
+class Flat(Arrival):
+    async def now(self) -> None:
+        for _ in range(K):
+            await self.jobs.enqueue(b"")
+
+
+class OneLane(Arrival):
+    async def now(self) -> None:
+        for _ in range(K):
+            await self.jobs.enqueue(b"", lane="a")
+
+
+class ManyLanes(Arrival):
+    async def now(self) -> None:
+        for number in range(K):
+            await self.jobs.enqueue(b"", lane=f"lane-{number}")
+
+
+class ManyFlat(Arrival):
+    async def now(self) -> None:
+        await self.jobs.enqueue_many([b""] * K)
+
+
+class ManyIntoOneLane(Arrival):
+    async def now(self) -> None:
+        await self.jobs.enqueue_many([NewJob(await self.jobs.mint(), b"", lane="a") for _ in range(K)])
+
+
+class ManyIntoLanesAndFlat(Arrival):
+    async def now(self) -> None:
+        lanes = ["a", None, "b", "a"]
+        await self.jobs.enqueue_many([NewJob(await self.jobs.mint(), b"", lane=lane) for lane in lanes])
+
+
+class Promotion(Arrival):
+    async def before(self) -> None:
+        self.due = [(await self.jobs.enqueue_in(b"", delay_ms=HOUR_MS * 9, lane=lane)).job for lane in ("a", None) * 2]
+
+    async def now(self) -> None:
+        for job in self.due:
+            await self.jobs.promote_now(job)
+
+
+class Recovery(Arrival):
+    async def before(self) -> None:
+        self.claimed = (await self.held()).jobs
+
+    async def now(self) -> None:
+        for claimed in self.claimed:
+            await self.jobs.extend(claimed.job, claimed.token, lease_ms=1)
+
+        await asyncio.sleep(0.01)  # the leases lapse
+        await self.jobs.reap()
+
+
+class Release(Arrival):
+    async def before(self) -> None:
+        self.claimed = (await self.held()).jobs
+
+    async def now(self) -> None:
+        for claimed in self.claimed:
+            await self.jobs.release(claimed.job, claimed.token)
+
+
+class Resume(Arrival):
+    async def before(self) -> None:
+        await self.jobs.pause()
+        await self.jobs.enqueue_many([b""] * (K - 1))
+        await self.jobs.enqueue(b"", lane="a")
+
+    async def now(self) -> None:
+        await self.jobs.resume()
+
+
+class ResumedLane(Arrival):
+    async def before(self) -> None:
+        await self.lanes.pause("a")
+        for _ in range(K):
+            await self.jobs.enqueue(b"", lane="a")
+
+    async def now(self) -> None:
+        await self.lanes.resume("a")
+
+
+class RaisedLimit(Arrival):
+    async def before(self) -> None:
+        await self.held(1, lane="a")
+        await self.lanes.limit("a", 1)
+        for _ in range(K + 3):
+            await self.jobs.enqueue(b"", lane="a")
+
+    async def now(self) -> None:
+        await self.lanes.limit("a", 1 + K)
+
+
+class RaisedCeiling(Arrival):
+    async def before(self) -> None:
+        await self.held(1)
+        await self.jobs.set_concurrency(1)
+        await self.jobs.enqueue_many([b""] * (K + 3))
+
+    async def now(self) -> None:
+        await self.jobs.set_concurrency(1 + K)
+
+
+ARRIVALS = [
+    Flat,
+    OneLane,
+    ManyLanes,
+    ManyFlat,
+    ManyIntoOneLane,
+    ManyIntoLanesAndFlat,
+    Promotion,
+    Recovery,
+    Release,
+    Resume,
+    ResumedLane,
+    RaisedLimit,
+    RaisedCeiling,
+]
+
+
+@pytest.mark.parametrize("arrival", ARRIVALS)
+async def test_k_jobs_wake_k_workers_at_most_and_all_of_them_start_at_once(
+    app: EchoMQ, queue: str, probe: Probe, arrival: type[Arrival]
+) -> None:
+    scene = arrival(app, queue)
+    await scene.before()
+    crew = Crew(app, queue, size=K + 2, expected=K)
+    async with serving_all(crew.workers):
+        await probe.parked(K + 2)
+        before = crew.woken
+        await scene.now()
+        await crew.until_all_run()
+        assert crew.woken - before <= K
+
+
+async def test_one_worker_with_room_is_woken_once_for_many_jobs(app: EchoMQ, queue: str, probe: Probe) -> None:
+    done: list[Run] = []
+
+    async def handler(run: Run) -> None:
+        done.append(run)
+
+    options = WorkerOptions(concurrency=50, beat_ms=HOUR_MS)
+    workers = [Worker(app, queue, handler, options=options) for _ in range(3)]
+    async with serving_all(workers):
+        await probe.parked(3)
+        await app.jobs(queue).enqueue_many([b""] * 50)
+        await counted(app.jobs(queue), completed=50)
+    assert sum(worker.counts.woken for worker in workers) == 1
+    assert len(done) == 50
+
+
+# --- an idle queue --------------------------------------------------------------------------------------------------
+
+
+async def test_an_idle_queue_costs_one_command_a_beat_and_worker_all_in_all(queue: str) -> None:
+    beat_ms, beats, size = 100, 20, 5
+    options = WorkerOptions(beat_ms=beat_ms, reap_every_ms=beat_ms, promote_every_ms=beat_ms)
+
+    async def handler(run: Run) -> None: ...
+
+    loop = asyncio.get_running_loop()
+    with valkey_server() as server:
+        async with contextlib.AsyncExitStack() as stack:
+            probe = await stack.enter_async_context(probing(server))
+            for _ in range(size):
+                app = await stack.enter_async_context(EchoMQ(server.url))
+                await stack.enter_async_context(serving(Worker(app, queue, handler, options=options)))
+            await probe.parked(size)
+            began_s = loop.time()
+            async with heard(server, probe) as sent:
+                await asyncio.sleep(beats * beat_ms / 1000)  # what is counted is what happens in this time
+            lasted = (loop.time() - began_s) * 1000 / beat_ms
+    assert set(sent) == {"EVALSHA", "BLPOP"}
+    assert len(sent) <= size * (lasted + 2)  # two more: what a worker does once in two beats may happen at both ends
+
+
+async def test_a_delayed_job_is_watched_for_by_one_worker_and_starts_when_it_is_due(
+    server: RealServer, app: EchoMQ, queue: str, probe: Probe
+) -> None:
+    crew = Crew(app, queue, size=3, expected=1)
+    async with serving_all(crew.workers):
+        await probe.parked(3)
+        async with heard(server, probe) as sent:
+            await app.jobs(queue).enqueue_in(b"", delay_ms=300)
+            await crew.until_all_run()
+    assert sorted(worker.counts.promoted for worker in crew.workers) == [0, 0, 1]
+    assert crew.woken <= 2  # one who watches, and one for the job
+    # The admission; woken, one asks and parks; when it is due it asks, reaps, promotes and asks, and may wake another,
+    # who asks and parks.
+    assert sum(name in {"EVALSHA", "EVAL", "BLPOP"} for name in sent) <= 10
+
+
+async def test_jobs_that_a_worker_put_off_itself_start_when_they_are_due(app: EchoMQ, queue: str, probe: Probe) -> None:
+    attempts: list[int] = []
+    second = asyncio.Event()
+
+    async def handler(run: Run) -> None:
+        attempts.append(run.attempt)
+        if run.attempt == 1:
+            raise ValueError("first time")
+        second.set()
+
+    options = WorkerOptions(beat_ms=HOUR_MS, promote_every_ms=HOUR_MS, retry=Backoff.fixed(50))
+    async with serving(Worker(app, queue, handler, options=options)):
+        await probe.parked(1)
+        await app.jobs(queue).enqueue(b"")
+        async with asyncio.timeout(PATIENCE_S):
+            await second.wait()
+    assert attempts == [1, 2]
+
+
+async def test_a_lapsed_lease_is_taken_back_by_a_parked_worker(app: EchoMQ, queue: str, probe: Probe) -> None:
+    jobs = app.jobs(queue)
+    await jobs.enqueue(b"")
+    await jobs.claim(lease_ms=300)  # by somebody who never comes back
+    crew = Crew(app, queue, size=2, expected=1)
+    async with serving_all(crew.workers):
+        await crew.until_all_run()
+    assert sum(worker.counts.recovered for worker in crew.workers) == 1
+
+
+async def test_a_job_that_wakes_nobody_is_found_by_the_beat(app: EchoMQ, queue: str, probe: Probe) -> None:
+    jobs, ran = app.jobs(queue), asyncio.Event()
+
+    async def handler(run: Run) -> None:
+        ran.set()
+
+    worker = Worker(app, queue, handler, options=WorkerOptions(beat_ms=50))
+    async with serving(worker):
+        await probe.parked(1)
+        published = enqueue(jobs.keys, await jobs.mint(), b"")
+        await probe.client.run(replace(published, keys=published.keys[:2]))
+        async with asyncio.timeout(PATIENCE_S):
+            await ran.wait()
+    assert worker.counts.woken == 0
+
+
+async def test_runs_and_log_lines_name_the_lane(app: EchoMQ, queue: str, caplog: pytest.LogCaptureFixture) -> None:
+    lanes: list[str | None] = []
+
+    async def handler(run: Run) -> None:
+        lanes.append(run.lane)
+        raise ValueError("boom")
+
+    async with serving(Worker(app, queue, handler, options=WorkerOptions(max_attempts=1))):
+        await app.jobs(queue).enqueue(b"", lane="acme")
+        await app.jobs(queue).enqueue(b"")
+        await counted(app.jobs(queue), dead=2)
+    assert set(lanes) == {"acme", None}
+    assert "attempt 1 of lane acme failed and is dead" in caplog.text
+
+
+# --- what goes wrong ------------------------------------------------------------------------------------------------
+
+
+async def test_the_wake_up_of_a_worker_that_is_killed_is_made_good_within_two_beats(
+    server: RealServer, app: EchoMQ, queue: str, probe: Probe
+) -> None:
+    ran = asyncio.Event()
+
+    async def handler(run: Run) -> None:
+        ran.set()
+
+    async with worker_process(server.url, queue, beat_ms=HOUR_MS) as killed:
+        await probe.parked(1)
+        worker = Worker(app, queue, handler, options=WorkerOptions(beat_ms=50))
+        async with serving(worker):
+            await probe.parked(2)
+            killed.signal(signal.SIGSTOP)  # it has waited longest, so the token is its
+            await app.jobs(queue).enqueue(b"")
+            killed.kill()
+            async with asyncio.timeout(PATIENCE_S):
+                await ran.wait()
+
+
+async def test_a_server_that_restarts_while_workers_are_parked_wakes_them_again(queue: str) -> None:
+    with valkey_server() as server:
+        async with EchoMQ(server.url) as app, probing(server) as probe:
+            crew = Crew(app, queue, size=3, expected=3)
+            async with serving_all(crew.workers):
+                await probe.parked(3)
+                await asyncio.to_thread(server.restart)
+                await probe.parked(3)
+                await app.jobs(queue).enqueue_many([b""] * 3)
+                await crew.until_all_run()
+
+
+async def test_a_parking_link_that_is_cut_is_made_again(app: EchoMQ, queue: str, probe: Probe) -> None:
+    crew = Crew(app, queue, size=1, expected=1)
+    async with serving_all(crew.workers):
+        for _ in range(5):
+            await probe.parked(1)
+            (link,) = await probe.parking_links()
+            await probe.client.command("CLIENT", "KILL", "ID", link)
+        await probe.parked(1)
+        assert link not in await probe.parking_links()
+        await app.jobs(queue).enqueue(b"")
+        await crew.until_all_run()
+    assert crew.workers[0].counts.errors == 0
+
+
+async def test_stopping_while_parked_is_prompt_and_loses_no_wake_up(app: EchoMQ, queue: str, probe: Probe) -> None:
+    jobs, ran = app.jobs(queue), asyncio.Event()
+
+    async def handler(run: Run) -> None:
+        ran.set()
+
+    async def run_one() -> None:
+        ran.clear()
+        await jobs.enqueue(b"")
+        async with asyncio.timeout(PATIENCE_S):
+            await ran.wait()
+
+    options = WorkerOptions(beat_ms=HOUR_MS)
+    rounds = 30
+    async with serving(Worker(app, queue, handler, options=options)):
+        for number in range(rounds):
+            await probe.parked(1)
+            leaving = Worker(app, queue, handler, options=options)
+            async with serving(leaving):
+                await probe.parked(2)
+                await run_one()  # by the other, which has waited longer
+                await probe.parked(2)
+                adding = asyncio.ensure_future(run_one())
+                for _ in range(number % 6):
+                    await asyncio.sleep(0)
+            await adding
+            await counted(jobs, pending=0, active=0)
+    await counted(jobs, completed=2 * rounds)
+    assert await probe.client.command("EXISTS", jobs.keys.watch) == 0
+
+
+async def test_a_worker_that_may_not_park_finds_work_by_asking(
+    server: RealServer, queue: str, probe: Probe, caplog: pytest.LogCaptureFixture
+) -> None:
+    await probe.client.command("ACL", "SETUSER", "polls", "on", ">secret", "~*", "&*", "+@all", "-blpop")
+    ran = asyncio.Event()
+
+    async def handler(run: Run) -> None:
+        ran.set()
+
+    async with EchoMQ(server.url.replace("unix://", "unix://polls:secret@")) as app:
+        worker = Worker(app, queue, handler, options=WorkerOptions(beat_ms=20))
+        async with serving(worker):
+
+            async def has_failed() -> bool:
+                return worker.counts.errors > 0
+
+            await eventually(has_failed)
+            await app.jobs(queue).enqueue(b"")
+            async with asyncio.timeout(PATIENCE_S):
+                await ran.wait()
+    assert "parking failed" in caplog.text
