@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent / "src" / "echomq"
-FACES = ("jobs",)
+FACES = ("jobs", "lanes")
 WORDS = {
     "async def ": "def ",
     "await ": "",

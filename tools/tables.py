@@ -32,10 +32,10 @@ QUEUE_KEYS: dict[str, tuple[str, str, str, str]] = {
     "flow_outbox": ("list", "messages to flow parents elsewhere", "complete, retry, reap", "delivery"),
     "events": ("channel", "events as JSON; a channel, not a key", "update_progress", "-"),
     "ring": ("list", "the rota of lanes", "whatever makes a lane ready", "empty"),
-    "paused": ("set", "parked groups", "gpause", "empty"),
-    "group_limit": ("hash", "group to its largest number in flight", "glimit", "obliterate"),
+    "paused": ("set", "parked groups", "gpause", "gresume"),
+    "group_limit": ("hash", "group to its largest number in flight", "glimit", "glimit without one, obliterate"),
     "group_active": ("hash", "group to its number in flight", "grouped claims and settlements", "at 0"),
-    "group_weight": ("hash", "group to its share per turn", "gweight", "obliterate"),
+    "group_weight": ("hash", "group to its share per turn", "gweight", "gweight without one, obliterate"),
     "wake": (
         "list",
         "at most 64 tokens for parked workers",

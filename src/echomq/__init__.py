@@ -1,24 +1,28 @@
 """echomq: a job queue for Python on Valkey.
 
-The application object is `EchoMQ`; `EchoMQ.jobs` gives the jobs of one queue. Answers and records stand in
-`echomq.records`, exceptions in `echomq.errors`, the worker in `echomq.worker`.
+The application object is `EchoMQ`; `EchoMQ.jobs` gives the jobs of one queue, `EchoMQ.lanes` its lanes. Answers and
+records stand in `echomq.records`, exceptions in `echomq.errors`, the worker in `echomq.worker`.
 """
 
 from echomq.app import EchoMQ, connect, connect_blocking
 from echomq.blocking_jobs import BlockingJobs
+from echomq.blocking_lanes import BlockingLanes
 from echomq.errors import EchoMQError, Unknown
 from echomq.ids import BrandedId, JobId, Minter
 from echomq.jobs import Jobs
+from echomq.lanes import Lanes
 from echomq.options import ConnectionOptions
 from echomq.records import (
     Absent,
     ActiveJobs,
+    AlreadyThere,
     Broken,
     BrowsedJob,
     Claimed,
     ClaimedMany,
     Completed,
     Completion,
+    ConcurrencySet,
     Counts,
     Dead,
     Delayed,
@@ -30,6 +34,9 @@ from echomq.records import (
     Failed,
     Finished,
     Gone,
+    LaneInfo,
+    LanePage,
+    LaneSet,
     Locked,
     Logged,
     Logs,
@@ -38,6 +45,7 @@ from echomq.records import (
     NewJob,
     NotDead,
     NotExtended,
+    NotInLane,
     NotPaused,
     NotScheduled,
     Obliterated,
@@ -47,6 +55,7 @@ from echomq.records import (
     PromotedMany,
     Purged,
     Reaped,
+    Reassigned,
     Released,
     Removed,
     Repaired,
@@ -57,6 +66,7 @@ from echomq.records import (
     Scheduled,
     Stale,
     StoredJob,
+    Taken,
     Token,
     Updated,
     Waiting,
@@ -67,7 +77,9 @@ from echomq.worker import Run, StopReport, Worker, WorkerOptions
 __all__ = [
     "Absent",
     "ActiveJobs",
+    "AlreadyThere",
     "BlockingJobs",
+    "BlockingLanes",
     "BrandedId",
     "Broken",
     "BrowsedJob",
@@ -75,6 +87,7 @@ __all__ = [
     "ClaimedMany",
     "Completed",
     "Completion",
+    "ConcurrencySet",
     "ConnectionOptions",
     "CountName",
     "Counts",
@@ -93,6 +106,10 @@ __all__ = [
     "JobId",
     "JobState",
     "Jobs",
+    "LaneInfo",
+    "LanePage",
+    "LaneSet",
+    "Lanes",
     "Locked",
     "Logged",
     "Logs",
@@ -102,6 +119,7 @@ __all__ = [
     "NewJob",
     "NotDead",
     "NotExtended",
+    "NotInLane",
     "NotPaused",
     "NotScheduled",
     "Obliterated",
@@ -111,6 +129,7 @@ __all__ = [
     "PromotedMany",
     "Purged",
     "Reaped",
+    "Reassigned",
     "Released",
     "Removed",
     "Repaired",
@@ -124,6 +143,7 @@ __all__ = [
     "Stale",
     "StopReport",
     "StoredJob",
+    "Taken",
     "Token",
     "Unknown",
     "Updated",

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from echomq.blocking_jobs import BlockingJobs
+from echomq.blocking_lanes import BlockingLanes
 from echomq.codec import PAYLOAD_BYTES_MAX
 from echomq.drivers.address import parse_address
 from echomq.drivers.aio_parking import AioParking
@@ -21,6 +22,7 @@ from echomq.drivers.blocking import BlockingClient
 from echomq.errors import EchoMQError, InvalidOption
 from echomq.jobs import Jobs
 from echomq.keys import QueueKeys
+from echomq.lanes import Lanes
 from echomq.links import AioLink, BlockingLink
 from echomq.nodes import NodeHolder
 from echomq.options import ConnectionOptions
@@ -83,6 +85,14 @@ class EchoMQ:
     def blocking_jobs(self, queue: str) -> BlockingJobs:
         """Return the jobs of a queue for plain code; safe to use from several threads. Raises `InvalidName`."""
         return BlockingJobs(queue, self._blocking, self._nodes, payload_bytes_max=self._payload_bytes_max)
+
+    def lanes(self, queue: str) -> Lanes:
+        """Return the lanes of a queue for asyncio. Sends nothing. Raises `InvalidName`."""
+        return Lanes(queue, self._aio)
+
+    def blocking_lanes(self, queue: str) -> BlockingLanes:
+        """Return the lanes of a queue for plain code; safe to use from several threads. Raises `InvalidName`."""
+        return BlockingLanes(queue, self._blocking)
 
     def new_blocking_client(self) -> BlockingClient:
         """Return a further blocking client with a connection of its own, for a thread of yours. Close it yourself."""

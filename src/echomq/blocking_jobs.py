@@ -26,6 +26,7 @@ from echomq.records import (
     ClaimedMany,
     Completed,
     Completion,
+    ConcurrencySet,
     Counts,
     Dead,
     Delayed,
@@ -106,9 +107,11 @@ from echomq.transitions.reschedule import reschedule
 from echomq.transitions.resume import resume
 from echomq.transitions.retry import retry
 from echomq.transitions.schedule import enqueue_at, enqueue_in
+from echomq.transitions.set_concurrency import set_concurrency
 from echomq.transitions.take import take
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
+from echomq.transitions.wake import wake
 
 __all__ = ["BlockingJobs", "BlockingRunner"]
 
@@ -306,6 +309,13 @@ class BlockingJobs:
             take(self._keys, lease_ms=lease_ms, size=size, worth=worth, watcher=watcher, park_ms=park_ms)
         )
 
+    def wake(self, *, worth: int, watcher: str | None = None) -> bool:
+        """Pass a wake-up of `worth` jobs (1..1000) on, and stop watching, before the caller waits no more (ours).
+
+        Returns whether one was left; none is where nothing waits or where one lies already. Safe to repeat.
+        """
+        return self._runner.run(wake(self._keys, worth=worth, watcher=watcher))
+
     def complete(
         self, job: JobId | str, token: Token, *, result: bytes | None = None, result_ttl_ms: int | None = None
     ) -> Completed | Gone | Stale:
@@ -493,6 +503,14 @@ class BlockingJobs:
     def is_paused(self) -> bool:
         """Return whether the queue is paused (protocol 4.18.2)."""
         return self._runner.run(is_paused(self._keys))
+
+    def set_concurrency(self, most: int | None) -> ConcurrencySet:
+        """Set how many jobs of the queue may be in flight at once, or take the ceiling away with None (ours).
+
+        `take` and `claim_many` honour it, so workers do; the published claims do not. A lower ceiling ends nothing that
+        runs. Safe to repeat.
+        """
+        return self._runner.run(set_concurrency(self._keys, most))
 
     def drain(self, *, schedule: bool = False, limit: int = BATCH_MAX) -> Drained:
         """Delete a slice of the waiting jobs, and of the scheduled ones if asked (protocol 4.18.3).

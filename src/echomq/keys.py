@@ -60,7 +60,7 @@ def check_dedup_id(value: str) -> str:
 
 
 def check_group(value: str | BrandedId) -> bytes:
-    """Return a lane's name, the group that it is for, as it stands in keys, or raise `InvalidName` saying what is allowed.
+    """Return a lane's name, which is its group's, as it stands in keys, or raise `InvalidName` saying what is allowed.
 
     Every branded id is a group name of the protocol. The wider set is our edition: a speaker that checks its groups for
     branded ids cannot name such a lane, but serves it, since the ring and the row carry the name.

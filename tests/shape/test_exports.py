@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 
 import pytest
 
@@ -58,9 +59,10 @@ def test_everything_public_has_a_docstring(name: str) -> None:
 def test_the_blocking_face_has_every_method_of_the_other() -> None:
     def methods(face: type) -> dict[str, str]:
         return {
-            name: str(inspect.signature(value)).replace("Blocking", "")
+            name: re.sub("Blocking|Async", "", str(inspect.signature(value)))
             for name, value in inspect.getmembers(face, inspect.isfunction)
             if not name.startswith("_")
         }
 
     assert methods(echomq.BlockingJobs) == methods(echomq.Jobs)
+    assert methods(echomq.BlockingLanes) == methods(echomq.Lanes)
