@@ -35,6 +35,9 @@ def add(
     delay_ms: Annotated[
         int | None, typer.Option(min=0, envvar="ECHOMQ_DELAY_MS", help="Run it after so many milliseconds.")
     ] = None,
+    lane: Annotated[
+        str | None, typer.Option(envvar="ECHOMQ_LANE", help="Whose lane it waits in; without it, in none.")
+    ] = None,
     max_attempts: Annotated[
         int | None, typer.Option(min=1, envvar="ECHOMQ_MAX_ATTEMPTS", help="A cap of its own.")
     ] = None,
@@ -47,7 +50,7 @@ def add(
         url,
         queue,
         lambda jobs, _client: verbs.add(
-            jobs, view, _payload(payload), job=job, delay_ms=delay_ms, max_attempts=max_attempts
+            jobs, view, _payload(payload), job=job, delay_ms=delay_ms, lane=lane, max_attempts=max_attempts
         ),
     )
 

@@ -5,7 +5,18 @@ from typing import Annotated
 import typer
 
 from echomq.cli import queue as verbs
-from echomq.cli.arguments import Json, Queue, Url, Yes, examples, noun, on_app, on_queue
+from echomq.cli.arguments import (
+    Json,
+    NumberOrNone,
+    Queue,
+    Url,
+    Yes,
+    examples,
+    noun,
+    number_or_none,
+    on_app,
+    on_queue,
+)
 from echomq.cli.render import View
 
 __all__ = ["queue_app"]
@@ -41,6 +52,17 @@ def resume(queue: Queue, *, url: Url = None, json: Json = False) -> None:
     on_queue(url, queue, lambda jobs, client: verbs.resume(jobs, client, view))
 
 
+@queue_app.command(epilog=examples("echomq queue concurrency mail 50", "echomq queue concurrency mail none"))
+def concurrency(queue: Queue, most: NumberOrNone, *, url: Url = None, json: Json = False) -> None:
+    """Set how many jobs of a queue may run at once, on all workers together; none takes the ceiling away."""
+    view = View.of_terminal(is_json=json)
+    on_queue(
+        url,
+        queue,
+        lambda jobs, client: verbs.concurrency(jobs, client, view, number_or_none("concurrency", most)),
+    )
+
+
 @queue_app.command(epilog=examples("echomq queue drain mail", "echomq queue drain mail --scheduled --yes"))
 def drain(
     queue: Queue,
@@ -52,7 +74,7 @@ def drain(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Delete the jobs that wait. Running and dead ones stay."""
+    """Delete the jobs that wait in no lane. Running and dead ones stay, and so do those in lanes."""
     view = View.of_terminal(is_json=json)
     on_queue(url, queue, lambda jobs, client: verbs.drain(jobs, client, view, scheduled=scheduled, yes=yes))
 
@@ -70,4 +92,9 @@ def obliterate(
 ) -> None:
     """Delete a queue with every job, result and counter. It is paused first."""
     view = View.of_terminal(is_json=json)
-    on_queue(url, queue, lambda jobs, client: verbs.obliterate(jobs, client, view, force=force, yes=yes))
+    on_app(
+        url,
+        lambda app, client: verbs.obliterate(
+            app.blocking_jobs(queue), app.blocking_lanes(queue), client, view, force=force, yes=yes
+        ),
+    )

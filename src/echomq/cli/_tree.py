@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from echomq.cli._job_tree import job_app
+from echomq.cli._lane_tree import lane_app
 from echomq.cli._queue_tree import queue_app
 from echomq.cli.arguments import Json, Url, end_with, examples
 from echomq.cli.demo import demo as play_demo
@@ -50,6 +51,7 @@ def root(
 
 app.add_typer(queue_app)
 app.add_typer(job_app)
+app.add_typer(lane_app)
 
 
 @app.command(epilog=examples("echomq demo", "echomq demo ~/photos --limit 5000 --json"))

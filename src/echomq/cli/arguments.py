@@ -8,10 +8,26 @@ import typer
 
 from echomq.app import EchoMQ
 from echomq.blocking_jobs import BlockingJobs
+from echomq.blocking_lanes import BlockingLanes
 from echomq.cli.exits import exit_code_of, terminable
 from echomq.cli.names import Asker
+from echomq.errors import InvalidOption
 
-__all__ = ["Json", "Limit", "Queue", "Url", "Yes", "end_with", "examples", "noun", "on_app", "on_queue"]
+__all__ = [
+    "Json",
+    "Limit",
+    "NumberOrNone",
+    "Queue",
+    "Url",
+    "Yes",
+    "end_with",
+    "examples",
+    "noun",
+    "number_or_none",
+    "on_app",
+    "on_lanes",
+    "on_queue",
+]
 
 Url = Annotated[
     str | None,
@@ -26,6 +42,9 @@ Json = Annotated[bool, typer.Option("--json", envvar="ECHOMQ_JSON", help="Write 
 Yes = Annotated[bool, typer.Option("--yes", "-y", envvar="ECHOMQ_YES", help="Do it without asking.")]
 Limit = Annotated[int, typer.Option(min=1, envvar="ECHOMQ_LIMIT", help="How many at most.")]
 Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.", show_default=False)]
+NumberOrNone = Annotated[str, typer.Argument(metavar="N|none", help="A number, or none.", show_default=False)]
+
+_DIGITS_MAX = 15
 
 
 def noun(name: str, help_text: str) -> typer.Typer:
@@ -36,6 +55,15 @@ def noun(name: str, help_text: str) -> typer.Typer:
 def examples(*lines: str) -> str:
     """Return the examples that end a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def number_or_none(name: str, text: str) -> int | None:
+    """Return the number that a `NumberOrNone` says. Raises `InvalidOption`."""
+    if text == "none":
+        return None
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS_MAX:
+        raise InvalidOption(name, text, f"none, or a whole number of at most {_DIGITS_MAX} digits")
+    return int(text)
 
 
 def end_with(command: Callable[[], int]) -> NoReturn:
@@ -62,3 +90,8 @@ def on_app(url: str | None, command: Callable[[EchoMQ, Asker], int]) -> NoReturn
 def on_queue(url: str | None, queue: str, command: Callable[[BlockingJobs, Asker], int]) -> NoReturn:
     """Run a command on the jobs of a queue and end with its exit code."""
     on_app(url, lambda app, client: command(app.blocking_jobs(queue), client))
+
+
+def on_lanes(url: str | None, queue: str, command: Callable[[BlockingLanes, Asker], int]) -> NoReturn:
+    """Run a command on the lanes of a queue and end with its exit code."""
+    on_app(url, lambda app, client: command(app.blocking_lanes(queue), client))

@@ -34,15 +34,22 @@ _PAGE_MAX: Final = 1000
 
 
 def add(
-    jobs: BlockingJobs, view: View, payload: bytes, *, job: str | None, delay_ms: int | None, max_attempts: int | None
+    jobs: BlockingJobs,
+    view: View,
+    payload: bytes,
+    *,
+    job: str | None = None,
+    delay_ms: int | None = None,
+    lane: str | None = None,
+    max_attempts: int | None = None,
 ) -> int:
-    """Add a job: ready at once, or after a delay. With an id of yours a second time changes nothing."""
+    """Add a job, in a lane or in none: ready at once, or after a delay. With an id of yours twice is once."""
     jid = jobs.mint() if job is None else JobId.parse(job)
     answer: Enqueued | Scheduled | Duplicate
     if delay_ms is None:
-        answer = jobs.enqueue(payload, job=jid, max_attempts=max_attempts)
+        answer = jobs.enqueue(payload, job=jid, lane=lane, max_attempts=max_attempts)
     else:
-        answer = jobs.enqueue_in(payload, job=jid, delay_ms=delay_ms, max_attempts=max_attempts)
+        answer = jobs.enqueue_in(payload, job=jid, delay_ms=delay_ms, lane=lane, max_attempts=max_attempts)
     match answer:
         case Enqueued():
             word = "enqueued"

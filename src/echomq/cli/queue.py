@@ -1,26 +1,33 @@
 """`echomq queue …`: what is in a queue, and what is done to it as a whole. Each verb returns the exit code."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Final, assert_never
 
 from echomq.blocking_jobs import BlockingJobs
+from echomq.blocking_lanes import BlockingLanes
 from echomq.cli.exits import Exit
 from echomq.cli.hints import hint
 from echomq.cli.names import Asker, find_queues
-from echomq.cli.render import Plain, View
+from echomq.cli.render import Plain, View, none_for_people
+from echomq.errors import UnexpectedReply
+from echomq.keys import QueueKeys
 from echomq.records import ActiveJobs, Counts, MoreToObliterate, NotPaused, Obliterated
 from echomq.states import COUNT_NAMES, CountName
 from echomq.transitions.is_paused import is_paused
 
-__all__ = ["counts", "drain", "list_queues", "obliterate", "pause", "resume"]
+__all__ = ["concurrency", "counts", "drain", "list_queues", "obliterate", "pause", "resume"]
 
 _SETS: Final = (CountName.PENDING, CountName.ACTIVE, CountName.SCHEDULE, CountName.DEAD)
+
+_LANES_MAX: Final = 100_000
+"""In how many lanes the jobs are counted before they are deleted."""
 
 
 def list_queues(client: Asker, counts_of: Callable[[str], Counts], view: View) -> int:
     """List the queues that have anything in them, with how many jobs are in each set."""
     found = find_queues(client)
-    rows = [_row(name, counts_of(name)) for name in found.names]
+    rows = [{**_row(name, counts_of(name)), "lanes": _live_lanes(client, QueueKeys(name))} for name in found.names]
     view.rows({"is_complete": found.is_complete}, "queues", rows)
     if not found.is_complete:
         view.say("echomq: the server has more keys than were looked at, so there may be more queues")
@@ -34,9 +41,19 @@ def _row(queue: str, found: Counts) -> dict[str, Plain]:
 
 
 def counts(jobs: BlockingJobs, client: Asker, view: View) -> int:
-    """Show how many jobs are in each set, how many completed and failed so far, and whether the queue is paused."""
+    """Show how many jobs are in each set, how many completed and failed so far, and whether the queue is paused.
+
+    `pending` are those without a lane; `lanes` is how many lanes have jobs that wait or run.
+    """
     found = jobs.counts()
-    view.record({**_row(jobs.queue, found), "paused": client.run(is_paused(jobs.keys))})
+    view.record(
+        {
+            **_row(jobs.queue, found),
+            "lanes": _live_lanes(client, jobs.keys),
+            "concurrency": _ceiling(client, view, jobs.keys),
+            "paused": client.run(is_paused(jobs.keys)),
+        }
+    )
     if not any(found[name] for name in COUNT_NAMES):
         hint(jobs.queue, client, view)
     return Exit.DONE
@@ -62,8 +79,20 @@ def resume(jobs: BlockingJobs, client: Asker, view: View) -> int:
     return Exit.DONE
 
 
+def concurrency(jobs: BlockingJobs, client: Asker, view: View, most: int | None) -> int:
+    """Set how many jobs of the queue may run at once, on all workers together, or take the ceiling away."""
+    before = jobs.counts()
+    jobs.set_concurrency(most)
+    view.record(
+        {"queue": jobs.queue, "concurrency": none_for_people(view, most), "running": before["active"]},
+    )
+    if not any(before[name] for name in COUNT_NAMES):
+        hint(jobs.queue, client, view)
+    return Exit.DONE
+
+
 def drain(jobs: BlockingJobs, client: Asker, view: View, *, scheduled: bool, yes: bool) -> int:
-    """Delete the jobs that wait, and those that are scheduled if asked. Running, dead and grouped ones stay."""
+    """Delete the jobs that wait, and those that are scheduled if asked. Running and dead ones and the lanes stay."""
     before = jobs.counts()
     due = before["pending"] + (before["schedule"] if scheduled else 0)
     if not due:
@@ -81,13 +110,18 @@ def drain(jobs: BlockingJobs, client: Asker, view: View, *, scheduled: bool, yes
         if not step.more or drained >= due:
             break
     view.record({"queue": jobs.queue, "drained": drained})
+    if lanes := _live_lanes(client, jobs.keys):
+        view.say(
+            f"echomq: what waits in lanes stays, {lanes:,} lane{'' if lanes == 1 else 's'} here: `echomq lane drain`"
+            " deletes it"
+        )
     return Exit.DONE
 
 
-def obliterate(jobs: BlockingJobs, client: Asker, view: View, *, force: bool, yes: bool) -> int:
+def obliterate(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker, view: View, *, force: bool, yes: bool) -> int:
     """Delete the queue with every job, result and counter. Pauses it first; running jobs refuse it, unless forced."""
     before = jobs.counts()
-    inside = sum(before[name] for name in _SETS)
+    inside = sum(before[name] for name in _SETS) + sum(info.depth for info in islice(lanes.list_all(), _LANES_MAX))
     if not any(before[name] for name in COUNT_NAMES):
         hint(jobs.queue, client, view)
     if before["active"] and not force:
@@ -126,3 +160,17 @@ def _obliterate(jobs: BlockingJobs, view: View, inside: int, *, force: bool) -> 
 
 def _jobs(count: int) -> str:
     return f"{count:,} job{'' if count == 1 else 's'}"
+
+
+def _live_lanes(client: Asker, keys: QueueKeys) -> int:
+    """Return how many lanes have jobs that wait or run."""
+    reply = client.command("ZCARD", keys.lanes)
+    if not isinstance(reply, int):
+        raise UnexpectedReply(f"ZCARD of the lanes of {keys.queue}", reply)
+    return reply
+
+
+def _ceiling(client: Asker, view: View, keys: QueueKeys) -> Plain:
+    """Return how many jobs of the queue may run at once; what is no number, and sets no ceiling, reads as none."""
+    reply = client.command("HGET", keys.meta, "concurrency")
+    return none_for_people(view, int(reply) if isinstance(reply, bytes) and reply.isdigit() else None)

@@ -15,7 +15,7 @@ from typing import Final, Self, TextIO, TypeAlias
 
 import msgspec
 
-__all__ = ["Plain", "Unwritten", "View", "as_json_bytes", "columns", "instant", "printable"]
+__all__ = ["Plain", "Unwritten", "View", "as_json_bytes", "columns", "instant", "none_for_people", "printable"]
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 """What JSON can hold."""
@@ -120,6 +120,11 @@ def printable(value: Plain, *, most: int | None = SHOWN_MAX) -> str:
     if most is not None and len(text) > most:
         text = f"{text[:most]}… ({len(text):,} characters)"
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def none_for_people(view: View, value: int | None) -> Plain:
+    """Return a setting that can be missing: null in JSON, and the word none for people."""
+    return "none" if value is None and not view.is_json else value
 
 
 def as_json_bytes(name: str, value: bytes | None) -> dict[str, Plain]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from echomq.blocking_jobs import BlockingJobs
+from echomq.blocking_lanes import BlockingLanes
 from echomq.cli.render import View
 from echomq.codec import PAYLOAD_BYTES_MAX
 from echomq.errors import EchoMQError
@@ -39,10 +40,13 @@ class Memory:
     def jobs(self, queue: str = "mail") -> BlockingJobs:
         return BlockingJobs(queue, self, NodeHolder(node=1), payload_bytes_max=PAYLOAD_BYTES_MAX)
 
+    def lanes(self, queue: str = "mail") -> BlockingLanes:
+        return BlockingLanes(queue, self)
+
 
 @dataclass
 class Keys:
-    """A server that knows its keys: answers SCAN with `step` keys at a time, and calls from its memory."""
+    """A server that knows its keys: answers SCAN with `step` keys at a time, and all else from its memory."""
 
     keys: Sequence[bytes] = ()
     step: int = 2
@@ -53,8 +57,17 @@ class Keys:
         return self.memory.run(call)
 
     def command(self, *parts: bytes | str | int) -> Reply:
-        name, cursor = parts[0], parts[1]
-        assert name == "SCAN"
+        match parts:
+            case ["ZCARD", bytes(key)]:
+                return len(self.memory.body.keyspace.zset(key))
+            case ["HGET", bytes(key), str(name)]:
+                return self.memory.body.keyspace.hash(key).get(name.encode())
+            case ["SCAN", cursor, *_]:
+                return self._scan(cursor)
+            case _:
+                raise AssertionError(f"nobody should send {parts}")
+
+    def _scan(self, cursor: bytes | str | int) -> Reply:
         assert isinstance(cursor, bytes)
         self.asked += 1
         at = int(cursor)

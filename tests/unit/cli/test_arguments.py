@@ -52,8 +52,12 @@ def test_every_command_is_known_here() -> None:
         "echomq demo",
         "echomq server",
         "echomq version",
-        *(f"echomq queue {verb}" for verb in ("list", "counts", "pause", "resume", "drain", "obliterate")),
+        *(
+            f"echomq queue {verb}"
+            for verb in ("list", "counts", "pause", "resume", "concurrency", "drain", "obliterate")
+        ),
         *(f"echomq job {verb}" for verb in ("add", "show", "state", "logs", "list", "remove", "retry")),
+        *(f"echomq lane {verb}" for verb in ("list", "show", "pause", "resume", "limit", "weight", "move", "drain")),
     }
 
 
@@ -138,6 +142,33 @@ def test_a_job_goes_in_and_is_found_again(real_server: RealServer) -> None:
     assert (gone.returncode, gone.stdout) == (3, b"")
 
 
+def test_lanes_on_a_real_server(real_server: RealServer) -> None:
+    url = real_server.url
+    assert run("job", "add", "clilanes", "x", "--lane", "acme", url=url).returncode == 0
+    added = run("job", "add", "clilanes", "x", "--lane", "zoo", "--json", url=url)
+    assert added.returncode == 0, added.stderr
+    job = json.loads(added.stdout)["job"]
+
+    assert run("lane", "limit", "clilanes", "acme", "3", url=url).returncode == 0
+    assert run("lane", "weight", "clilanes", "acme", "2", url=url).returncode == 0
+    assert run("lane", "pause", "clilanes", "acme", url=url).returncode == 0
+    moved = run("lane", "move", "clilanes", job, "acme", "--json", url=url)
+    assert json.loads(moved.stdout)["moved"] is True, moved.stderr
+    listed = json.loads(run("lane", "list", "clilanes", "--json", url=url).stdout)["lanes"]
+    assert [(row["lane"], row["waiting"], row["limit"], row["weight"], row["paused"]) for row in listed] == [
+        ("acme", 2, 3, 2, True)
+    ]
+    assert b"did you mean acme?" in run("lane", "show", "clilanes", "acem", url=url).stderr
+    counted = json.loads(run("queue", "counts", "clilanes", "--json", url=url).stdout)
+    assert (counted["lanes"], counted["concurrency"]) == (1, None)
+    refused = run("lane", "drain", "clilanes", "acme", url=url)
+    assert (refused.returncode, refused.stdout) == (4, b"")
+    drained = run("lane", "drain", "clilanes", "acme", "--yes", "--json", url=url)
+    assert json.loads(drained.stdout)["drained"] == 2, drained.stderr
+
+    run("queue", "obliterate", "clilanes", "--yes", url=url)
+
+
 def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
     url = real_server.url
     run("job", "add", "clinames", "x", url=url)
@@ -158,6 +189,11 @@ def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
         (("job", "list", "mail", "daed"), 2, b"did you mean dead?"),
         (("job", "list", "mail", "completed"), 2, b"a completed job is deleted"),
         (("queue", "burn", "mail"), 2, b"No such command"),
+        (("lane", "pause", "mail", "a b"), 2, b"is not a valid lane name"),
+        (("lane", "limit", "mail", "acme", "many"), 2, b"none, or a whole number"),
+        (("lane", "limit", "mail", "acme", "0"), 2, b"is not possible"),
+        (("queue", "concurrency", "mail", "0"), 2, b"is not possible"),
+        (("job", "add", "mail", "x", "--lane", "{x}"), 2, b"is not a valid lane name"),
     ],
 )
 def test_mistakes_are_sentences_and_code_2(

@@ -50,6 +50,17 @@ def test_add_with_a_delay_schedules() -> None:
     assert jobs.counts()["schedule"] == 1
 
 
+def test_add_with_a_lane_waits_in_it_at_once_or_after_the_delay() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    for delay_ms, lane in ((None, "acme"), (5000, "zoo")):
+        said, shown = Said(is_json=True), Said(is_json=True)
+        verbs.add(jobs, said.view, b"x", delay_ms=delay_ms, lane=lane)
+        verbs.show(jobs, shown.view, str(said.data["job"]))
+        assert shown.data["lane"] == lane
+    assert (memory.lanes().depth("acme"), memory.lanes().depth("zoo")) == (1, 0)
+
+
 def test_show_tells_the_row_and_keeps_the_payload_whole_in_json() -> None:
     jobs = Memory().jobs()
     job = added(jobs, b"y" * 1000)

@@ -5,7 +5,7 @@ import pytest
 from echomq.cli import queue
 from echomq.cli.exits import Exit
 from echomq.errors import NoPermission
-from echomq.records import Claimed
+from echomq.records import Claimed, Taken
 from tests.unit.cli.stage import Keys, Memory, Said
 
 MAIL = (b"emq:{mail}:pending", b"emq:{mail}:job:JOB0NgWefAEJfs", b"emq:{news}:meta", b"{emq}:version")
@@ -30,6 +30,8 @@ def test_counts_shows_every_set_and_counter() -> None:
         "dead",
         "completed",
         "failed",
+        "lanes",
+        "concurrency",
         "paused",
     ]
     assert said.talk == ""
@@ -50,6 +52,8 @@ def test_counts_in_json_are_numbers() -> None:
         "dead": 0,
         "completed": 0,
         "failed": 0,
+        "lanes": 0,
+        "concurrency": None,
         "paused": False,
     }
 
@@ -62,6 +66,68 @@ def test_counts_tells_a_paused_queue() -> None:
     queue.counts(memory.jobs(), Keys(memory=memory), said.view)
 
     assert said.data["paused"] is True
+
+
+def test_counts_tells_how_many_lanes_have_jobs_and_the_ceiling() -> None:
+    memory = Memory()
+    memory.jobs().enqueue(b"1", lane="acme")
+    memory.jobs().enqueue(b"2", lane="zoo")
+    memory.jobs().set_concurrency(25)
+    said = Said(is_json=True)
+
+    queue.counts(memory.jobs(), Keys(memory=memory), said.view)
+
+    assert (said.data["pending"], said.data["lanes"], said.data["concurrency"]) == (0, 2, 25)
+
+
+def test_a_ceiling_is_set_and_taken_away() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    jobs.enqueue_many([b"x"] * 3)
+    said, people = Said(is_json=True), Said()
+
+    assert queue.concurrency(jobs, Keys(), said.view, 1) == Exit.DONE
+    assert said.data == {"queue": "mail", "concurrency": 1, "running": 0}
+    assert [len(taken.jobs) for taken in (jobs.take(lease_ms=1000, size=9),) if isinstance(taken, Taken)] == [1]
+
+    assert queue.concurrency(jobs, Keys(), people.view, None) == Exit.DONE
+    assert people.lines == [["queue", "mail"], ["concurrency", "none"], ["running", "1"]]
+    assert [len(taken.jobs) for taken in (jobs.take(lease_ms=1000, size=9),) if isinstance(taken, Taken)] == [2]
+
+
+def test_a_ceiling_of_a_mistyped_queue_is_told_the_near_name() -> None:
+    said = Said()
+
+    queue.concurrency(Memory().jobs("maill"), Keys(MAIL), said.view, 5)
+
+    assert "did you mean mail?" in said.talk
+
+
+def test_drain_says_that_lanes_keep_their_jobs() -> None:
+    memory = Memory()
+    memory.jobs().enqueue(b"1")
+    memory.jobs().enqueue(b"2", lane="acme")
+    said = Said(is_json=True)
+
+    queue.drain(memory.jobs(), Keys(memory=memory), said.view, scheduled=False, yes=True)
+
+    assert said.data["drained"] == 1
+    assert memory.lanes().depth("acme") == 1
+    assert said.talk == "echomq: what waits in lanes stays, 1 lane here: `echomq lane drain` deletes it\n"
+
+
+def test_obliterate_counts_the_jobs_in_lanes_too() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    jobs.enqueue(b"x")
+    jobs.enqueue_many([b"x"] * 4, lane="acme")
+    jobs.enqueue_many([b"x"] * 2, lane="zoo")
+    said = Said(answer=True)
+
+    assert queue.obliterate(jobs, memory.lanes(), Keys(), said.view, force=False, yes=False) == Exit.DONE
+
+    assert said.questions == ["Delete the queue mail with 7 jobs, all results and all counters?"]
+    assert memory.body.dump() == {}
 
 
 def test_a_mistyped_queue_is_told_the_near_name() -> None:
@@ -83,7 +149,9 @@ def test_a_queue_that_has_keys_gets_no_hint() -> None:
 def test_a_user_who_may_not_walk_the_keys_gets_the_counts_all_the_same() -> None:
     class Refusing(Keys):
         def command(self, *parts: bytes | str | int) -> object:
-            raise NoPermission("NOPERM no scan", about="SCAN")
+            if parts[0] == "SCAN":
+                raise NoPermission("NOPERM no scan", about="SCAN")
+            return super().command(*parts)
 
     said = Said()
 
@@ -159,19 +227,20 @@ def test_obliterate_asks_with_the_count_and_deletes_everything() -> None:
     jobs.enqueue_many([b"x"] * 3)
     said = Said(answer=True)
 
-    assert queue.obliterate(jobs, Keys(), said.view, force=False, yes=False) == Exit.DONE
+    assert queue.obliterate(jobs, memory.lanes(), Keys(), said.view, force=False, yes=False) == Exit.DONE
 
     assert said.questions == ["Delete the queue mail with 3 jobs, all results and all counters?"]
     assert memory.body.dump() == {}
 
 
 def test_obliterate_refuses_while_jobs_run_and_leaves_the_queue_as_it_is() -> None:
-    jobs = Memory().jobs()
+    memory = Memory()
+    jobs = memory.jobs()
     jobs.enqueue_many([b"x"] * 2)
     jobs.claim(lease_ms=1000)
     said = Said()
 
-    assert queue.obliterate(jobs, Keys(), said.view, force=False, yes=True) == Exit.NOT_SO
+    assert queue.obliterate(jobs, memory.lanes(), Keys(), said.view, force=False, yes=True) == Exit.NOT_SO
 
     assert "1 job of mail still run" in said.talk
     assert isinstance(jobs.claim(lease_ms=1000), Claimed), "it was not paused either"
@@ -183,20 +252,21 @@ def test_obliterate_by_force_takes_running_jobs_too() -> None:
     jobs.enqueue(b"x")
     jobs.claim(lease_ms=1000)
 
-    assert queue.obliterate(jobs, Keys(), Said().view, force=True, yes=True) == Exit.DONE
+    assert queue.obliterate(jobs, memory.lanes(), Keys(), Said().view, force=True, yes=True) == Exit.DONE
     assert memory.body.dump() == {}
 
 
 def test_list_shows_each_queue_that_has_a_key() -> None:
     memory = Memory()
     memory.jobs("mail").enqueue(b"1")
+    memory.jobs("mail").enqueue(b"2", lane="acme")
     said = Said(is_json=True)
 
-    queue.list_queues(Keys(MAIL), lambda name: memory.jobs(name).counts(), said.view)
+    queue.list_queues(Keys(MAIL, memory=memory), lambda name: memory.jobs(name).counts(), said.view)
 
     queues = said.data["queues"]
     assert isinstance(queues, list)
-    assert [(row["queue"], row["pending"]) for row in queues] == [("mail", 1), ("news", 0)]
+    assert [(row["queue"], row["pending"], row["lanes"]) for row in queues] == [("mail", 1, 1), ("news", 0, 0)]
     assert said.data["is_complete"] is True
 
 

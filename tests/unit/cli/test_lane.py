@@ -1,0 +1,268 @@
+"""`echomq lane …` over a queue in memory."""
+
+import pytest
+
+from echomq.cli import lane as verbs
+from echomq.cli.arguments import number_or_none
+from echomq.cli.exits import Exit
+from echomq.errors import InvalidId, InvalidName, InvalidOption
+from echomq.records import Claimed, NewJob, Taken
+from tests.unit.cli.stage import Keys, Memory, Said
+
+ABSENT = "JOB0NgWefAEJfs"
+
+
+@pytest.fixture
+def memory() -> Memory:
+    """Two lanes: acme with three jobs, one of them running, and zoo with one that waits."""
+    memory = Memory()
+    jobs = memory.jobs()
+    jobs.enqueue_many([b"1", b"2", b"3"], lane="acme")
+    assert isinstance(memory.lanes().claim(lease_ms=60_000), Claimed)
+    jobs.enqueue(b"4", lane="zoo")
+    return memory
+
+
+def lanes_of(said: Said) -> list[dict[str, object]]:
+    found = said.data["lanes"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_list_shows_every_lane_with_its_jobs_and_settings(memory: Memory) -> None:
+    memory.lanes().limit("acme", 7)
+    memory.lanes().weight("zoo", 3)
+    memory.lanes().pause("zoo")
+    said, data = Said(), Said(is_json=True)
+
+    assert verbs.list_lanes(memory.lanes(), Keys(), said.view, most=10) == Exit.DONE
+    assert verbs.list_lanes(memory.lanes(), Keys(), data.view, most=10) == Exit.DONE
+
+    assert [line[:6] for line in said.lines[1:]] == [
+        ["acme", "2", "1", "7", "1", "False"],
+        ["zoo", "1", "0", "none", "3", "True"],
+    ]
+    acme, zoo = lanes_of(data)
+    assert (acme["waiting"], acme["running"], acme["limit"]) == (2, 1, 7)
+    assert (zoo["limit"], zoo["weight"], zoo["paused"]) == (None, 3, True)
+    assert str(zoo["oldest_minted_at"]).endswith("Z")
+    assert data.data["is_complete"] is True
+
+
+def test_list_stops_at_the_limit_and_says_that_there_is_more() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    jobs.enqueue_many([NewJob(jobs.mint(), b"x", lane=f"t{n:04}") for n in range(7)])
+    said, exact = Said(is_json=True), Said(is_json=True)
+
+    verbs.list_lanes(memory.lanes(), Keys(), said.view, most=6)
+    verbs.list_lanes(memory.lanes(), Keys(), exact.view, most=7)
+
+    assert [row["lane"] for row in lanes_of(said)] == [f"t{n:04}" for n in range(6)]
+    assert said.data["is_complete"] is False
+    assert "there are more; these are 6" in said.talk
+    assert (len(lanes_of(exact)), exact.data["is_complete"], exact.talk) == (7, True, "")
+
+
+def test_list_reads_more_lanes_than_one_slice_has() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    jobs.enqueue_many([NewJob(jobs.mint(), b"x", lane=f"t{n:04}") for n in range(1500)])
+    said = Said(is_json=True)
+
+    verbs.list_lanes(memory.lanes(), Keys(), said.view, most=2000)
+
+    assert len(lanes_of(said)) == 1500
+    assert said.data["is_complete"] is True
+
+
+def test_a_queue_without_lanes_says_so_and_names_the_near_queue() -> None:
+    said = Said()
+    server = Keys([b"emq:{mail}:pending"])
+
+    assert verbs.list_lanes(Memory().lanes("mial"), server, said.view, most=10) == Exit.DONE
+
+    assert said.out.getvalue() == ""
+    assert said.talk.splitlines() == [
+        "echomq: mial has no lanes",
+        "echomq: there is nothing in mial; did you mean mail?",
+    ]
+
+
+def test_show_tells_one_lane(memory: Memory) -> None:
+    said = Said(is_json=True)
+
+    assert verbs.show(memory.lanes(), Keys(), said.view, "acme") == Exit.DONE
+
+    assert (said.data["queue"], said.data["lane"], said.data["waiting"], said.data["running"]) == ("mail", "acme", 2, 1)
+
+
+def test_show_of_a_mistyped_lane_names_the_near_one(memory: Memory) -> None:
+    said = Said()
+
+    assert verbs.show(memory.lanes(), Keys(), said.view, "acem") == Exit.NOT_SO
+
+    assert said.out.getvalue() == ""
+    assert said.talk == "echomq: no job of mail waits or runs in lane acem; did you mean acme?\n"
+
+
+@pytest.mark.parametrize("lane", ["", "a b", "{x}", "a:b", "é", "x" * 129])
+def test_a_name_that_no_lane_can_have_is_refused_as_such(memory: Memory, lane: str) -> None:
+    for verb in (verbs.show, verbs.pause, verbs.resume):
+        with pytest.raises(InvalidName, match="lane name"):
+            verb(memory.lanes(), Keys(), Said().view, lane)
+
+
+def test_a_paused_lane_is_passed_over_until_it_is_resumed(memory: Memory) -> None:
+    said = Said(is_json=True)
+
+    assert verbs.pause(memory.lanes(), Keys(), said.view, "acme") == Exit.DONE
+
+    assert said.data == {"queue": "mail", "lane": "acme", "paused": True, "waiting": 2}
+    taken = memory.jobs().take(lease_ms=1000, size=10)
+    assert isinstance(taken, Taken)
+    assert [job.lane for job in taken.jobs] == ["zoo"]
+
+    assert verbs.resume(memory.lanes(), Keys(), Said().view, "acme") == Exit.DONE
+    taken = memory.jobs().take(lease_ms=1000, size=10)
+    assert isinstance(taken, Taken)
+    assert [job.lane for job in taken.jobs] == ["acme", "acme"]
+
+
+def test_settings_of_a_mistyped_lane_are_made_and_the_near_name_is_mentioned(memory: Memory) -> None:
+    # The lane that was meant goes on running, so this must not pass in silence.
+    for said in (Said(), Said()):
+        assert verbs.pause(memory.lanes(), Keys(), said.view, "zooo") == Exit.DONE
+        if "did you mean zoo?" in said.talk:
+            continue
+        assert said.talk == "", "it is known the second time: it is paused"
+    assert verbs.show(memory.lanes(), Keys(), Said().view, "zooo") == Exit.DONE
+
+
+def test_a_lane_whose_only_job_runs_is_known(memory: Memory) -> None:
+    memory.lanes().drain("acme")
+    said = Said()
+
+    assert verbs.limit(memory.lanes(), Keys(), said.view, "acme", 1) == Exit.DONE
+    assert said.talk == ""
+
+
+def test_a_limit_is_set_and_taken_away(memory: Memory) -> None:
+    said, people = Said(is_json=True), Said()
+
+    assert verbs.limit(memory.lanes(), Keys(), said.view, "acme", 1) == Exit.DONE
+    assert said.data["limit"] == 1
+    taken = memory.jobs().take(lease_ms=1000, size=10)
+    assert isinstance(taken, Taken)
+    assert [job.lane for job in taken.jobs] == ["zoo"], "one of acme runs already"
+
+    assert verbs.limit(memory.lanes(), Keys(), people.view, "acme", None) == Exit.DONE
+    assert ["limit", "none"] in people.lines
+    taken = memory.jobs().take(lease_ms=1000, size=10)
+    assert isinstance(taken, Taken)
+    assert [job.lane for job in taken.jobs] == ["acme", "acme"]
+
+
+def test_a_weight_is_set_and_taken_away(memory: Memory) -> None:
+    said, without = Said(is_json=True), Said(is_json=True)
+
+    assert verbs.weight(memory.lanes(), Keys(), said.view, "acme", 3) == Exit.DONE
+    assert said.data["weight"] == 3
+    assert verbs.weight(memory.lanes(), Keys(), without.view, "acme", None) == Exit.DONE
+    assert without.data["weight"] == 1
+
+
+@pytest.mark.parametrize(("text", "number"), [("none", None), ("0", 0), ("25", 25)])
+def test_a_number_or_none_is_read(text: str, number: int | None) -> None:
+    assert number_or_none("limit", text) == number
+
+
+@pytest.mark.parametrize("text", ["", "None", "1.5", "+1", "٣", "9" * 16])
+def test_what_is_neither_a_number_nor_none_is_refused(text: str) -> None:
+    with pytest.raises(InvalidOption, match="none, or a whole number"):
+        number_or_none("limit", text)
+
+
+@pytest.mark.parametrize("most", [0, 10**15])
+def test_a_limit_out_of_range_is_refused_and_changes_nothing(memory: Memory, most: int) -> None:
+    before = memory.body.dump()
+
+    with pytest.raises(InvalidOption):
+        verbs.limit(memory.lanes(), Keys(), Said().view, "acme", most)
+    assert memory.body.dump() == before
+
+
+def test_a_waiting_job_is_moved_and_moving_it_again_changes_nothing(memory: Memory) -> None:
+    jobs, lanes = memory.jobs(), memory.lanes()
+    job = str(jobs.enqueue(b"5", lane="zoo").job)
+
+    for moved in (True, False):
+        said = Said(is_json=True)
+        assert verbs.move(jobs, lanes, said.view, job, "acme") == Exit.DONE
+        assert said.data == {"queue": "mail", "job": job, "lane": "acme", "moved": moved}
+    assert (lanes.depth("acme"), lanes.depth("zoo")) == (3, 1)
+
+
+def test_only_a_job_that_waits_in_a_lane_can_be_moved(memory: Memory) -> None:
+    jobs, lanes = memory.jobs(), memory.lanes()
+    running = memory.lanes().claim(lease_ms=1000)
+    assert isinstance(running, Claimed)
+    flat = str(jobs.enqueue(b"flat").job)
+
+    for job, words in (
+        (str(running.job), "is active"),
+        (flat, "is in no lane: only a job that was added with one can be moved"),
+        (ABSENT, f"mail has no job {ABSENT}\n"),
+    ):
+        said = Said()
+        assert verbs.move(jobs, lanes, said.view, job, "zoo") == Exit.NOT_SO
+        assert words in said.talk
+        assert said.out.getvalue() == ""
+    with pytest.raises(InvalidId):
+        verbs.move(jobs, lanes, Said().view, "JOB-1", "zoo")
+
+
+def test_drain_asks_with_the_count_and_leaves_what_runs(memory: Memory) -> None:
+    said = Said(answer=True)
+
+    assert verbs.drain(memory.lanes(), Keys(), said.view, "acme", yes=False) == Exit.DONE
+
+    assert said.questions == ["Delete 2 jobs that wait in lane acme of mail?"]
+    assert ["drained", "2"] in said.lines
+    assert (memory.lanes().depth("acme"), memory.lanes().depth("zoo")) == (0, 1)
+    assert memory.jobs().counts()["active"] == 1
+
+
+@pytest.mark.parametrize("answer", [False, None])
+def test_no_lane_is_drained_without_a_yes(memory: Memory, *, answer: bool | None) -> None:
+    said = Said(answer=answer)
+
+    assert verbs.drain(memory.lanes(), Keys(), said.view, "zoo", yes=False) == Exit.NOT_CONFIRMED
+
+    assert memory.lanes().depth("zoo") == 1
+    assert said.out.getvalue() == ""
+    if answer is None:
+        assert "--yes" in said.talk
+    else:
+        assert said.questions == ["Delete 1 job that waits in lane zoo of mail?"]
+
+
+def test_a_lane_is_drained_in_slices_until_nothing_waits() -> None:
+    memory = Memory()
+    memory.jobs().enqueue_many([b"x"] * 2500, lane="acme")
+    said = Said(is_json=True)
+
+    verbs.drain(memory.lanes(), Keys(), said.view, "acme", yes=True)
+
+    assert said.data == {"queue": "mail", "lane": "acme", "drained": 2500}
+    assert memory.lanes().depth("acme") == 0
+
+
+def test_draining_a_mistyped_lane_asks_nobody_and_names_the_near_one(memory: Memory) -> None:
+    said = Said(answer=True)
+
+    assert verbs.drain(memory.lanes(), Keys(), said.view, "acmee", yes=False) == Exit.DONE
+
+    assert said.questions == []
+    assert ["drained", "0"] in said.lines
+    assert "did you mean acme?" in said.talk
