@@ -33,5 +33,9 @@ def test_the_plain_program_enqueues_what_the_first_one_runs(tmp_path: Path) -> N
     assert run(PROGRAMS[0], tmp_path).splitlines()[0] == "hello, world"
 
 
+def test_the_only_job_of_a_lane_does_not_wait_for_the_many_of_another(tmp_path: Path) -> None:
+    assert run(PROGRAMS[2], tmp_path).splitlines() == ["['big-corp', 'corner-shop']"]
+
+
 def test_no_program_is_left_out() -> None:
-    assert len(PROGRAMS) == 2
+    assert len(PROGRAMS) == 3
