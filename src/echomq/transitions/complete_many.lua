@@ -44,6 +44,17 @@ for first = 1, count, 500 do
   end
 end
 
+local read, groups, named = {}, {}, {}
+for place = 1, count do
+  local row = pcall('HMGET', rows .. ends[place], 'attempts', 'group', 'parent', 'parent_queue')
+  local group = row[2]
+  read[place] = row
+  if group and not named[group] then
+    named[group], groups[#groups + 1] = true, group
+  end
+end
+look_ahead(base, groups)
+
 for place = 1, count do
   local at = more_args_at + (place - 1) * 4
   local id, token, ttl = ARGV[at], ARGV[at + 1], ARGV[at + 2]
@@ -52,7 +63,7 @@ for place = 1, count do
     keep_ms = whole('result_ttl_ms', ttl, 0)
   end
   local key = rows .. id
-  local row = pcall('HMGET', key, 'attempts', 'group', 'parent', 'parent_queue')
+  local row = read[place]
   local attempts, group, leased = row[1], row[2], scores[place]
   local lane
   if row.err and is_broken(row) then

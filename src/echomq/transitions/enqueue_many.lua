@@ -25,6 +25,14 @@ if count > 1000 then
 end
 local rows = base_key .. 'job:'
 local answers, ready, fresh, skeletons, seen = {}, {}, {}, {}, {}
+local groups, named = {}, {}
+for at = more_args_at + 3, #ARGV, 4 do
+  local group = ARGV[at]
+  if group ~= '' and not named[group] then
+    named[group], groups[#groups + 1] = true, group
+  end
+end
+look_ahead(base_key, groups)
 for place = 1, count do
   local at = more_args_at + (place - 1) * 4
   local id, group = ARGV[at], ARGV[at + 3]

@@ -16,15 +16,17 @@ local function close_lanes(base, published)
     return
   end
   local ring_key, worth = base .. 'ring', tally.flat
-  -- Most scripts change none of the three, so these lists are made when they are needed.
-  local entering, born, ended
+  -- Most scripts have use for one of these lists or none, so they are made when they are needed.
+  local flying, landed, entering, born, ended
   for place = 1, #looked do
     local lane = looked[place]
     local group, depth, act = lane.group, lane.depth, lane.act
     if lane.flown and act > 0 then
-      redis.call('HSET', base .. 'gactive', group, act)
+      flying = flying or {}
+      flying[#flying + 1], flying[#flying + 2] = group, act
     elseif lane.flown then
-      redis.call('HDEL', base .. 'gactive', group)
+      landed = landed or {}
+      landed[#landed + 1] = group
     end
     if lane.trouble then
       if lane.left and depth == 0 and not lane.ringless then
@@ -51,6 +53,12 @@ local function close_lanes(base, published)
         ended[#ended + 1] = group
       end
     end
+  end
+  if landed then
+    in_chunks('HDEL', base .. 'gactive', landed)
+  end
+  if flying then
+    in_chunks('HSET', base .. 'gactive', flying)
   end
   if entering then
     in_chunks('RPUSH', ring_key, entering)

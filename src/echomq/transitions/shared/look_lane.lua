@@ -13,6 +13,9 @@
 -- written, `trouble` is the error text, which is the second value as well; then only remove and reap touch what is
 -- sound: `act` is nil, `closed` or `ringless` is set when the counter, the lane or the ring is not.
 --
+-- look_ahead(base, groups): for batches, which know their groups beforehand: what the lanes share hashes for is read for
+-- all of them at once, at most 1000.
+--
 -- Every settling of a lane's job comes through here. So the keys are read in one guarded call, and one by one only when
 -- that fails; those that all lanes share are read with the first.
 --@use counted
@@ -22,6 +25,7 @@
 --@use serviceable
 local looked, lane_of = {}, {}
 local no_ring, no_registry
+local ahead
 
 local function read_lane(base, group, key)
   local call = redis.call
@@ -29,8 +33,29 @@ local function read_lane(base, group, key)
     call('LLEN', base .. 'ring')
     call('ZCARD', base .. 'lanes')
   end
+  local place = ahead and ahead.place_of[group]
+  if place then
+    return ahead.acts[place], ahead.limits[place], ahead.parked[place], call('ZCARD', key)
+  end
   return call('HGET', base .. 'gactive', group), call('HGET', base .. 'glimit', group),
     call('SISMEMBER', base .. 'paused', group), call('ZCARD', key)
+end
+
+local function look_ahead(base, groups)
+  local acts = #groups > 1 and redis.pcall('HMGET', base .. 'gactive', unpack(groups))
+  if not acts then
+    return
+  end
+  local limits = redis.pcall('HMGET', base .. 'glimit', unpack(groups))
+  local parked = redis.pcall('SMISMEMBER', base .. 'paused', unpack(groups))
+  -- What could not be read is found out lane by lane.
+  if not (acts.err or limits.err or parked.err) then
+    local place_of = {}
+    for place = 1, #groups do
+      place_of[groups[place]] = place
+    end
+    ahead = { acts = acts, limits = limits, parked = parked, place_of = place_of }
+  end
 end
 
 local function look_lane(base, group)
