@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from echomq.model.jobs import Job, NoJob, judge, make_ready
-from echomq.model.keyspace import Keyspace
-from echomq.model.names import Names
 from echomq.model.values import Hash, List, String
 from echomq.model.zset import ZSet
 
@@ -100,19 +98,20 @@ class Here:
 Parent: TypeAlias = Elsewhere | Here
 
 
-def parent_of(space: Keyspace, child: Job) -> Parent | None:
+def parent_of(child: Job) -> Parent | None:
     """Take a child's parent in hand: None when it has none, or one that is no job any more. Raises `Damage`."""
     parent, names = child.row.get(b"parent"), child.names
     if not parent:
         return None
     queue = child.row.get(b"parent_queue")
     if queue is not None and queue != names.queue:
-        return Elsewhere(space.list(names.of(b"flow:outbox")), queue, parent)
-    found = judge(space, names, parent)
-    return None if isinstance(found, NoJob) else _here(space, names, found)
+        return Elsewhere(child.space.list(names.of(b"flow:outbox")), queue, parent)
+    found = judge(child.script, parent)
+    return None if isinstance(found, NoJob) else _here(found)
 
 
-def _here(space: Keyspace, names: Names, parent: Job) -> Here:
+def _here(parent: Job) -> Here:
+    space, names = parent.space, parent.names
     here = Here(
         processed=space.hash(names.beside_row(parent.id, b"processed")),
         failed=space.hash(names.beside_row(parent.id, b"failed")),

@@ -10,8 +10,9 @@ from enum import Enum
 from typing import Final, Self
 
 from echomq.model.keyspace import Damage, Keyspace, WrongKind
-from echomq.model.lanes import Place, place_of, ready_key
+from echomq.model.lanes import Place
 from echomq.model.names import Names
+from echomq.model.script import Script
 from echomq.model.values import Hash
 from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply
@@ -48,27 +49,42 @@ class NoJob(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job in hand: its row, and the names of its queue."""
+    """A job in hand: its row, and the script that has it in hand."""
 
     id: bytes
     row: Hash
-    names: Names
-    space: Keyspace
+    script: Script
+
+    @property
+    def space(self) -> Keyspace:
+        """The database."""
+        return self.script.space
+
+    @property
+    def names(self) -> Names:
+        """The keys of its queue."""
+        return self.script.names
 
     @property
     def place(self) -> Place:
-        """Where it waits when it is ready. Raises `WrongKind`."""
-        return place_of(self.space, self.names, self.group)
+        """Where it waits when it is ready. Raises `Damage`."""
+        return self.script.place(self.group)
 
     def in_hand(self) -> Self:
-        """Return the job once the kinds of all that moving it may write are judged. Raises `Damage`."""
-        place_of(self.space, self.names, self.group)
+        """Return the job once all that taking it out of its place may write is judged. Raises `Damage`."""
+        self.script.place(self.group)
+        return self
+
+    def to_be_ready(self) -> Self:
+        """Return the job once all that making it ready may write is judged. Raises `Damage`."""
+        self.script.ready_place(self.group)
         return self
 
     @property
     def is_ready(self) -> bool:
-        """Whether it waits to be served. Raises `WrongKind`."""
-        return self.id in self.space.zset(ready_key(self.names, self.group))
+        """Whether it waits to be served. Raises `Damage`."""
+        ready = self.place.ready
+        return ready is not None and self.id in ready
 
     @property
     def token(self) -> bytes:
@@ -104,23 +120,23 @@ class Job:
         return token == self.token and token != b"0"
 
 
-def take(space: Keyspace, names: Names, job: bytes) -> Job | None:
+def take(script: Script, job: bytes) -> Job | None:
     """Take a job in hand; None when there is none (rule 2). Raises `WrongKind` for a broken row (rule 3)."""
-    row = space.hash(names.row(job))
-    return Job(job, row, names, space) if b"attempts" in row else None
+    row = script.space.hash(script.names.row(job))
+    return Job(job, row, script) if b"attempts" in row else None
 
 
-def judge(space: Keyspace, names: Names, job: bytes) -> Job | NoJob:
+def judge(script: Script, job: bytes) -> Job | NoJob:
     """Take a job in hand for a bulk transition, which a broken row must not stop (rule 3)."""
-    if is_broken(space, names, job):
+    if is_broken(script, job):
         return NoJob.BROKEN
-    return take(space, names, job) or NoJob.GHOST
+    return take(script, job) or NoJob.GHOST
 
 
-def is_broken(space: Keyspace, names: Names, job: bytes) -> bool:
+def is_broken(script: Script, job: bytes) -> bool:
     """Whether the key of the row holds something that is no hash."""
     try:
-        space.hash(names.row(job))
+        script.space.hash(script.names.row(job))
     except WrongKind:
         return True
     return False
@@ -131,25 +147,20 @@ def broken_row(job: bytes) -> ErrorReply:
     return ErrorReply(f"WRONGTYPE the row of {job.decode('utf-8', 'replace')} is not a hash")
 
 
-def bury(space: Keyspace, names: Names, broken: Iterable[bytes]) -> None:
+def bury(script: Script, broken: Iterable[bytes]) -> None:
     """Put ids whose row is broken to dead, and write nothing to the row (rule 3)."""
     for job in broken:
-        space.zset(names.of(b"dead")).add(job, 0)
+        script.zset(b"dead").add(job, 0)
 
 
-def lane_damage(space: Keyspace, names: Names, job: Job) -> Damage | None:
+def lane_damage(job: Job) -> Damage | None:
     """Return what keeps a job's lane from being written, None for a sound lane and for an ungrouped job."""
-    if job.group is not None:
-        try:
-            place_of(space, names, job.group)
-        except Damage as damage:
-            return damage
-    return None
+    return None if job.group is None else job.script.lane(job.group).trouble
 
 
 def set_aside(job: Job, damage: Damage) -> None:
     """Put a job that cannot be served to dead with the reason (rule 3). Nothing is counted, and no parent is told."""
-    job.space.zset(job.names.of(b"dead")).add(job.id, 0)
+    job.script.zset(b"dead").add(job.id, 0)
     job.row.set(b"last_error", damage.text)
     job.row.set(b"state", b"dead")
     job.row.set(b"died_at", job.space.now_ms)
@@ -159,7 +170,7 @@ def leave_active(active: ZSet, job: Job) -> None:
     """Step `L(id, g)`: take a job out of flight, or out of its ready set when its lease lapsed (protocol 0)."""
     place = job.place
     if active.remove(job.id):
-        place.lease_ended()
+        place.fly(-1)
     else:
         place.take_out(job.id)
 

@@ -1,168 +1,140 @@
-"""Where a ready job waits: the flat set, or the lane of its group on the ring (protocol 0, 2.3; docs/wire.md, rule 7).
+"""The policy of fair lanes, and one lane in hand (protocol 0, 2.3; docs/wire.md, rules 10 and 11).
 
-A group is *serviceable* when its lane is not empty, it is not parked, and fewer of its jobs are in flight than its
-limit allows. The ring holds each serviceable group once. Everything that can make a group serviceable asks rule `R` to
-enter it.
-
-Two things happen to a job's place, and each kind of place knows what they mean for it:
-
-- a job comes into it (`put`), or goes out of it unserved (`take_out`);
-- a lease of one of its jobs ends (`lease_ended`), which for a group frees a seat below the limit.
+A lane is *serviceable* when jobs wait in it, its group is not parked, and fewer of its jobs are in flight than its
+limit allows. A group stands on the ring exactly once while its lane is serviceable, and not at all otherwise. So
+nothing looks for it there: how a lane stands before a script and after it says what becomes of its place on the ring.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Protocol
+from enum import Enum
+from typing import TypeAlias
 
-from echomq.model.keyspace import Damage, Keyspace
-from echomq.model.names import Names
-from echomq.model.values import Hash, List, MemberSet
-from echomq.model.view import counted
+from echomq.model.keyspace import Damage
+from echomq.model.values import Hash
 from echomq.model.zset import ZSet
 
-__all__ = ["FlatPlace", "LanePlace", "Place", "Rota", "end_lease_of", "place_of", "ready_key", "take_out_of"]
-
-WAKES_MAX: Final = 64
-"""The most wake tokens that are kept (protocol 0, rule R, step 5)."""
+__all__ = ["Flat", "Lane", "Place", "RingMove", "Standing", "ring_move"]
 
 
-class Place(Protocol):
-    """Where one job waits when it is ready."""
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All that decides about a lane's place: how many wait, how many are in flight, the limit, and the parking."""
+
+    depth: int
+    in_flight: int
+    limit: int | None = None
+    parked: bool = False
+
+    @property
+    def servable(self) -> int:
+        """How many jobs could be served now: those that wait, as far as seats are free below the limit."""
+        if self.parked:
+            return 0
+        return self.depth if self.limit is None else max(min(self.depth, self.limit - self.in_flight), 0)
+
+    @property
+    def serviceable(self) -> bool:
+        """Whether the group belongs on the ring (rule 10)."""
+        return self.servable > 0
+
+    @property
+    def live(self) -> bool:
+        """Whether the lane belongs in `lanes`: jobs of it wait or are in flight (rule 11)."""
+        return self.depth > 0 or self.in_flight > 0
+
+
+class RingMove(Enum):
+    """What becomes of a group's place on the ring."""
+
+    ENTER = "to the tail, for it can be served now"
+    LEAVE = "off the ring, for it cannot be served any more"
+    STAY = "where it is, on the ring or off it"
+
+
+def ring_move(*, stands: bool, serviceable: bool) -> RingMove:
+    """Return what becomes of a group that stands on the ring or not, and can be served afterwards or not (rule 10)."""
+    if stands == serviceable:
+        return RingMove.STAY
+    return RingMove.ENTER if serviceable else RingMove.LEAVE
+
+
+@dataclass(slots=True)
+class Flat:
+    """The flat set of a queue, `pending`, where jobs without a group wait. `arrived` is how many joined it."""
+
+    ready: ZSet
+    arrived: int = 0
 
     def put(self, job: bytes) -> None:
         """Let the job wait here, at its mint place: all scores are 0, so the order is that of the ids."""
-        ...
+        self.ready.add(job, 0)
+        self.arrived += 1
 
-    def take_out(self, job: bytes) -> None:
-        """Take the job out unserved; nothing happens when it is not here."""
-        ...
+    def take_out(self, job: bytes) -> bool:
+        """Take the job out unserved; say whether it was here."""
+        return self.ready.remove(job)
 
-    def lease_ended(self) -> None:
-        """Account for a job of this place that is no longer in flight."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FlatPlace:
-    """The flat set of a queue, `pending`, for jobs without a group."""
-
-    pending: ZSet
-
-    def put(self, job: bytes) -> None:
-        """Let the job wait here."""
-        self.pending.add(job, 0)
-
-    def take_out(self, job: bytes) -> None:
-        """Take the job out unserved."""
-        self.pending.remove(job)
-
-    def lease_ended(self) -> None:
+    def fly(self, jobs: int) -> None:
         """Nothing is counted for the flat set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rota:
-    """What all groups of a queue share: the ring and what decides about a place on it."""
+@dataclass(slots=True, kw_only=True)
+class Lane:
+    """The lane of one group, as a script found it (`before`) and as it is now.
 
-    ring: List
-    parked: MemberSet
-    limits: Hash
-    in_flight: Hash
-    wake: List
+    `stands` says whether the group is on the ring: by rule 10 whether the lane was serviceable. `listed` says whether
+    it is in `lanes`. `arrived` is how many jobs joined the lane, `taken_from` whether one left it.
 
-    @classmethod
-    def of(cls, space: Keyspace, names: Names) -> "Rota":
-        """Take the rota of a queue in hand. Raises `WrongKind`."""
-        return cls(
-            in_flight=space.hash(names.of(b"gactive")),
-            limits=space.hash(names.of(b"glimit")),
-            parked=space.set(names.of(b"paused")),
-            ring=space.list(names.of(b"ring")),
-            wake=space.list(names.of(b"wake")),
-        )
-
-    def enter(self, group: bytes, lane: ZSet, *, in_flight: int) -> None:
-        """Rule `R(g, act)`: put a group on the ring if it is serviceable and not there, and wake one parked worker.
-
-        `in_flight` is how many jobs of the group the caller knows to be running.
-        """
-        if group in self.parked or not len(lane) or self.at_limit(group, in_flight) or group in self.ring:
-            return
-        self.ring.push(group)
-        self.wake.push_head(b"1")
-        self.wake.keep_first(WAKES_MAX)
-
-    def at_limit(self, group: bytes, in_flight: int) -> bool:
-        """Whether so many running jobs are all that the group's limit allows. One that is no number limits nothing."""
-        limit = counted(self.limits.get(group) or b"")
-        return limit is not None and in_flight >= limit
-
-    def one_less(self, group: bytes) -> int:
-        """Count one job of the group out of flight and return how many are left (`gactive`, removed at 0 and below)."""
-        return _one_less(self.in_flight, group)
-
-
-@dataclass(frozen=True, slots=True)
-class LanePlace:
-    """The lane of one group."""
+    `trouble` is what keeps the lane from being kept in order, None for a sound one. Of a damaged lane only what is
+    sound is written: `ready` is None when the set is of another kind, `in_flight` when the count is no number.
+    """
 
     group: bytes
-    lane: ZSet
-    rota: Rota
+    ready: ZSet | None
+    counts: Hash | None
+    in_flight: int | None
+    limit: int | None
+    parked: bool
+    trouble: Damage | None
+    before: Standing = Standing(0, 0)
+    stands: bool = False
+    listed: bool = False
+    arrived: int = 0
+    taken_from: bool = False
+
+    def __post_init__(self) -> None:
+        self.before = self.now
+        self.stands, self.listed = self.before.serviceable, self.before.live
+
+    @property
+    def now(self) -> Standing:
+        """How it stands at this moment."""
+        depth = 0 if self.ready is None else len(self.ready)
+        return Standing(depth, self.in_flight or 0, self.limit, self.parked)
 
     def put(self, job: bytes) -> None:
-        """Let the job wait here, and the group take its turn (rule R)."""
-        self.lane.add(job, 0)
-        self.rota.enter(self.group, self.lane, in_flight=self.rota.in_flight.number(self.group))
+        """Let the job wait here, at its mint place."""
+        if self.ready is not None:
+            self.ready.add(job, 0)
+            self.arrived += 1
 
-    def take_out(self, job: bytes) -> None:
-        """Take the job out unserved; a lane that it leaves empty leaves the ring."""
-        if self.lane.remove(job) and not len(self.lane):
-            self.rota.ring.remove_all(self.group)
+    def take_out(self, job: bytes) -> bool:
+        """Take the job out; say whether it was here."""
+        if self.ready is None or not self.ready.remove(job):
+            return False
+        self.taken_from = True
+        return True
 
-    def lease_ended(self) -> None:
-        """Free a seat below the group's limit, and let the group take its turn (rule R)."""
-        in_flight = self.rota.one_less(self.group)
-        self.rota.enter(self.group, self.lane, in_flight=in_flight)
-
-
-def ready_key(names: Names, group: bytes | None) -> bytes:
-    """Return the key of the set in which a job of this group, or of none, waits."""
-    return names.of(b"pending") if group is None else names.lane(group)
-
-
-def place_of(space: Keyspace, names: Names, group: bytes | None) -> Place:
-    """Return where a job of this group, or of none, waits when it is ready. Raises `Damage` for what cannot be kept."""
-    if group is None:
-        return FlatPlace(space.zset(ready_key(names, group)))
-    rota = Rota.of(space, names)
-    rota.in_flight.number(group)  # judged here: a count that is no number must not fail in the middle of the writes
-    return LanePlace(group, space.zset(names.lane(group)), rota)
+    def fly(self, jobs: int) -> None:
+        """Count so many jobs more in flight, or fewer. The count is never negative, and absent at 0."""
+        if self.counts is None or self.in_flight is None:
+            return
+        self.in_flight = max(self.in_flight + jobs, 0)
+        if self.in_flight:
+            self.counts.set(self.group, self.in_flight)
+        else:
+            self.counts.remove(self.group)
 
 
-def end_lease_of(space: Keyspace, names: Names, group: bytes | None) -> None:
-    """Account for a job that is no longer in flight, as far as its place is sound: else only the count is lowered."""
-    try:
-        place = place_of(space, names, group)
-    except Damage:
-        with suppress(Damage):
-            in_flight = space.hash(names.of(b"gactive"))
-            in_flight.number(group or b"")
-            _one_less(in_flight, group or b"")
-    else:
-        place.lease_ended()
-
-
-def take_out_of(space: Keyspace, names: Names, group: bytes | None, job: bytes) -> None:
-    """Take a job out of its place unserved, as far as that is sound."""
-    with suppress(Damage):
-        ready = space.zset(ready_key(names, group))
-        if ready.remove(job) and group is not None and not len(ready):
-            space.list(names.of(b"ring")).remove_all(group)
-
-
-def _one_less(in_flight: Hash, group: bytes) -> int:
-    left = in_flight.add(group, -1)
-    if left <= 0:
-        in_flight.remove(group)
-    return left
+Place: TypeAlias = Flat | Lane
+"""Where a job waits when it is ready: the flat set, or the lane of its group (docs/wire.md, rule 7)."""

@@ -4,13 +4,26 @@
     model = Model(space)
     model.run(enqueue(QueueKeys("mail"), job, b"hello"))
 
-Each transition is a function under its name in the file of its subject: `admission`, `claims`, `settling`, `moving`,
-`data`, `reading`, `queues`, `node_numbers`. What they share is in `lanes`, `flows` and `jobs`.
+Each transition is a function under its name in the file of its subject: `admission`, `claims`, `lane_claims`,
+`taking`, `settling`, `moving`, `data`, `reading`, `queues`, `lane_verbs`, `node_numbers`. What they share is in
+`script`, `lanes`, `heads`, `flows` and `jobs`; whose turn it is, in `rota` and `manners`.
 """
 
 from typing import Final, TypeVar
 
-from echomq.model import admission, claims, data, moving, node_numbers, queues, reading, settling
+from echomq.model import (
+    admission,
+    claims,
+    data,
+    lane_claims,
+    lane_verbs,
+    moving,
+    node_numbers,
+    queues,
+    reading,
+    settling,
+    taking,
+)
 from echomq.model.given import Bodies, Given
 from echomq.model.keyspace import Damage, Keyspace
 from echomq.resp.reply import ErrorReply, Reply
@@ -23,11 +36,14 @@ T = TypeVar("T")
 BODIES: Final[Bodies] = {
     **admission.BODIES,
     **claims.BODIES,
+    **lane_claims.BODIES,
+    **taking.BODIES,
     **settling.BODIES,
     **moving.BODIES,
     **data.BODIES,
     **reading.BODIES,
     **queues.BODIES,
+    **lane_verbs.BODIES,
     **node_numbers.BODIES,
 }
 """Every transition that the model knows, by name."""

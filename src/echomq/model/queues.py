@@ -1,11 +1,13 @@
-"""Verbs for a queue as a whole: pause, resume, drain, obliterate, repair (protocol 4.18; docs/wire.md)."""
+"""Verbs for a queue as a whole: pause, drain, obliterate, repair (protocol 4.18; docs/wire.md)."""
 
 from typing import Final
 
 from echomq.model.given import Bodies, Given
 from echomq.model.jobs import Job, delete_job, judge, lane_damage, make_ready
 from echomq.model.keyspace import Keyspace, WrongKind
+from echomq.model.lanes import Lane
 from echomq.model.names import Names
+from echomq.model.script import Script
 from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
@@ -18,12 +20,6 @@ _SETS: Final = (b"active", b"pending", b"schedule", b"dead")
 def pause(space: Keyspace, given: Given) -> Reply:
     """Mark the queue as paused. 1. Nothing moves; running jobs go on."""
     space.hash(given.keys["meta"]).set(b"paused", b"1")
-    return 1
-
-
-def resume(space: Keyspace, given: Given) -> Reply:
-    """Take the mark away. 1."""
-    space.hash(given.keys["meta"]).remove(b"paused")
     return 1
 
 
@@ -95,27 +91,35 @@ def _empty(space: Keyspace, names: Names, key: bytes, budget: int) -> int:
 
 
 def repair(space: Keyspace, given: Given) -> Reply:
-    """Put back jobs of one slice that are in none of their places: [repaired, next cursor, [ids]]; cursor 0 ends."""
-    names = given.names
+    """Put back jobs of one slice that are in none of their places: [repaired, next cursor, [ids]]; cursor 0 ends.
+
+    The lanes of the jobs of the slice are mended too: their places on the ring, and in the list of live lanes.
+    """
+    script, names = Script(space, given.names), given.names
     cursor, found = space.scan(names.rows, given.number("cursor"), given.limit("budget"))
     candidates = [key[len(names.rows) :] for key in found if b":" not in key[len(names.rows) :]]
-    judged = [judge(space, names, job_id) for job_id in candidates]
-    sets = [space.zset(names.of(name)) for name in (b"pending", b"active", b"schedule", b"dead")]
-    lost = [
-        job if job.state == b"dead" else job.in_hand()
-        for job in judged
-        if isinstance(job, Job)
-        and job.state != b"awaiting_children"
-        and lane_damage(space, names, job) is None
-        and not _has_place(job, sets)
-    ]
+    jobs = [job for job in (judge(script, job_id) for job_id in candidates) if isinstance(job, Job)]
+    sets = [script.zset(name) for name in (b"pending", b"active", b"schedule", b"dead")]
+    sound = [job for job in jobs if lane_damage(job) is None]
+    lost = [job for job in sound if job.state != b"awaiting_children" and not _has_place(job, sets)]
+    for group in dict.fromkeys(job.group for job in sound if job.group is not None):
+        _see_as_it_is(script, script.lane(group))
     dead = sets[-1]
     for job in lost:
         if job.state == b"dead":
             dead.add(job.id, 0)
         else:
             make_ready(job)
+    script.close()
     return [b"repaired", b"%d" % cursor, [job.id for job in lost]]
+
+
+def _see_as_it_is(script: Script, lane: Lane) -> None:
+    """Replace what a lane is taken for by what is there, so that closing writes the difference; a second entry goes."""
+    ring = script.space.list(script.names.of(b"ring"))
+    times = ring.count(lane.group)
+    ring.remove_last(lane.group, times - 1)
+    lane.stands, lane.listed = times > 0, lane.group in script.zset(b"lanes")
 
 
 def _has_place(job: Job, sets: list[ZSet]) -> bool:
@@ -124,7 +128,6 @@ def _has_place(job: Job, sets: list[ZSet]) -> bool:
 
 BODIES: Final[Bodies] = {
     "pause": pause,
-    "resume": resume,
     "drain": drain,
     "obliterate": obliterate,
     "repair": repair,

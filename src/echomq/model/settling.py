@@ -23,6 +23,7 @@ from echomq.model.jobs import (
 )
 from echomq.model.keyspace import Damage, Keyspace
 from echomq.model.names import Names
+from echomq.model.script import Script
 from echomq.model.zset import ZSet
 from echomq.resp.reply import ErrorReply, Reply
 
@@ -39,48 +40,48 @@ def may_settle(active: ZSet, job: Job, token: bytes) -> bool:
 
 def complete(space: Keyspace, given: Given) -> Reply:
     """Retire a job. 1, 0 when it is gone, or EMQSTALE."""
-    job = take(space, given.names, given.args["id"])
+    script = Script(space, given.names)
+    job = take(script, given.args["id"])
     if job is None:
         return 0
     active = space.zset(given.keys["active"])
     if not may_settle(active, job, given.args["token"]):
         return ErrorReply(STALE)
-    the = _Retirement.of(space, active, job)
     _judge_count(space, job.names, b"completed")
+    script.ending_leases(active)
+    the = _Retirement.of(active, job)
     _retire(the, given.number("result_ttl_ms"), given.args["result"])
+    script.close()
     return 1
 
 
 def complete_many(space: Keyspace, given: Given) -> Reply:
     """Retire jobs, each on its own: for each in order `completed`, `gone`, `stale` or `broken`."""
-    names, active = given.names, space.zset(given.keys["active"])
-    space.zset(names.of(b"pending"))
+    script, active = Script(space, given.names), space.zset(given.keys["active"])
+    script.zset(b"pending")
+    with suppress(Damage):
+        script.ending_leases(active)
     in_hand: dict[bytes, _Retirement | Damage] = {}
     for job, token, _ttl, _result in given.more_args:
-        found = judge(space, names, job)
+        found = judge(script, job)
         if isinstance(found, Job) and job not in in_hand and found.shown(token):
             try:
-                found.in_hand()
                 if may_settle(active, found, token):
-                    in_hand[job] = _Retirement.of(space, active, found)
+                    in_hand[job] = _Retirement.of(active, found)
             except Damage as damage:
                 in_hand[job] = damage
-    return [
-        _complete_one(space, names, in_hand.get(job), job, token, int(ttl or b"0"), result)
+    answers: list[Reply] = [
+        _complete_one(script, in_hand.get(job), job, token, int(ttl or b"0"), result)
         for job, token, ttl, result in given.more_args
     ]
+    script.close()
+    return answers
 
 
 def _complete_one(
-    space: Keyspace,
-    names: Names,
-    in_hand: "_Retirement | Damage | None",
-    job: bytes,
-    token: bytes,
-    ttl_ms: int,
-    result: bytes,
+    script: Script, in_hand: "_Retirement | Damage | None", job: bytes, token: bytes, ttl_ms: int, result: bytes
 ) -> bytes:
-    found = judge(space, names, job)
+    found = judge(script, job)
     if isinstance(found, NoJob):
         return b"broken" if found is NoJob.BROKEN else b"gone"
     if not found.shown(token):
@@ -97,33 +98,32 @@ def _complete_one(
 class _Retirement:
     """All that retiring one job writes, in hand."""
 
-    space: Keyspace
     active: ZSet
     job: Job
     parent: Parent | None
 
     @classmethod
-    def of(cls, space: Keyspace, active: ZSet, job: Job) -> "_Retirement":
-        return cls(space, active, job.in_hand(), parent_of(space, job))
+    def of(cls, active: ZSet, job: Job) -> "_Retirement":
+        return cls(active, job.in_hand(), parent_of(job))
 
 
 def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
     """Take the job out of flight, tell its parent, delete it, count it, and keep the result if that was asked for."""
-    job = the.job
+    job, space = the.job, the.job.space
     attempts = job.token
     leave_active(the.active, job)
     if the.parent is not None:
         the.parent.completed(job, result or job.id)
-    delete_job(the.space, job.names, job.id)
-    _count(the.space, job.names, b"completed")
+    delete_job(space, job.names, job.id)
+    _count(space, job.names, b"completed")
     if result_ttl_ms > 0:
         # A result of an earlier run, or a foreign value, is replaced: it must not keep the job from ending.
         key = job.names.beside_row(job.id, b"result")
-        the.space.delete(key)
-        kept = the.space.hash(key)
+        space.delete(key)
+        kept = space.hash(key)
         kept.set(b"result", result)
         kept.set(b"attempts", attempts)
-        kept.set(b"completed_at", the.space.now_ms)
+        kept.set(b"completed_at", space.now_ms)
         kept.expire_in(result_ttl_ms)
 
 
@@ -132,7 +132,8 @@ def _retire(the: _Retirement, result_ttl_ms: int, result: bytes) -> None:
 
 def retry(space: Keyspace, given: Given) -> Reply:
     """End an attempt with an error: `scheduled` for another one, or `dead` when none is left; or EMQSTALE."""
-    job = take(space, given.names, given.args["id"])
+    script = Script(space, given.names)
+    job = take(script, given.args["id"])
     if job is None:
         return ErrorReply("EMQSTALE job gone")
     active, error, most = space.zset(given.keys["active"]), given.args["reason"], given.number("max_attempts")
@@ -140,15 +141,19 @@ def retry(space: Keyspace, given: Given) -> Reply:
         return ErrorReply(STALE)
     if most == 0 or job.is_spent(most):
         _judge_count(space, job.names, b"failed")
-        death = Death.of(space, job)
+        death = Death.of(job)
+        script.ending_leases(active)
         leave_active(active, job)
         death.come(error)
+        script.close()
         return b"dead"
+    script.ending_leases(active)
     waiting = space.zset(given.keys["schedule"])
     leave_active(active, job)
     job.row.set(b"last_error", error)
     job.row.set(b"state", b"scheduled")
     waiting.add(job.id, space.now_ms + given.number("delay_ms"))
+    script.close()
     return b"scheduled"
 
 
@@ -156,26 +161,25 @@ def retry(space: Keyspace, given: Given) -> Reply:
 class Death:
     """All that the death of one job writes, in hand: the end of a job without attempts left, by retry or by reap."""
 
-    space: Keyspace
     job: Job
     parent: Parent | None
     dead: ZSet
 
     @classmethod
-    def of(cls, space: Keyspace, job: Job) -> "Death":
+    def of(cls, job: Job) -> "Death":
         """Take it in hand. Raises `Damage`."""
-        return cls(space, job, parent_of(space, job), space.zset(job.names.of(b"dead")))
+        return cls(job, parent_of(job), job.script.zset(b"dead"))
 
     def come(self, error: bytes) -> None:
         """Put the job, which is out of flight, to dead with its error; count it; tell its parent (rule 9: W14)."""
-        row = self.job.row
+        row, space = self.job.row, self.job.space
         row.set(b"last_error", error)
         row.set(b"state", b"dead")
-        row.set(b"died_at", self.space.now_ms)
+        row.set(b"died_at", space.now_ms)
         self.dead.add(self.job.id, 0)
-        _count(self.space, self.job.names, b"failed")
+        _count(space, self.job.names, b"failed")
         if self.parent is not None:
-            self.parent.died(self.job, error, now_ms=self.space.now_ms)
+            self.parent.died(self.job, error, now_ms=space.now_ms)
 
 
 def _judge_count(space: Keyspace, names: Names, metric: bytes) -> None:
@@ -193,18 +197,22 @@ def _count(space: Keyspace, names: Names, metric: bytes) -> None:
 
 def release(space: Keyspace, given: Given) -> Reply:
     """Give a leased job back with the attempt not spent: [released], [stale] or [gone]."""
-    job = take(space, given.names, given.args["id"])
+    script = Script(space, given.names)
+    job = take(script, given.args["id"])
     if job is None:
         return [b"gone"]
     active = space.zset(given.keys["active"])
     if not job.shown(given.args["token"]):
         return [b"stale"]
     job.row.number(b"unspent")
-    if job.in_hand().id not in active:
+    job.to_be_ready()
+    script.ending_leases(active)
+    if job.id not in active:
         return [b"stale"]
     leave_active(active, job)
     job.row.add(b"unspent", 1)
     make_ready(job)
+    script.close()
     return [b"released"]
 
 
@@ -213,7 +221,8 @@ def delay(space: Keyspace, given: Given) -> Reply:
     job_id = given.args["id"]
     if not is_job_id(job_id):
         return ErrorReply(f"EMQKIND {job_id.decode('utf-8', 'replace')} does not begin with JOB")
-    job = take(space, given.names, job_id)
+    script = Script(space, given.names)
+    job = take(script, job_id)
     if job is None:
         return ErrorReply("EMQSTALE job gone")
     active = space.zset(given.keys["active"])
@@ -222,11 +231,13 @@ def delay(space: Keyspace, given: Given) -> Reply:
     waiting = space.zset(given.keys["schedule"])
     if given.args["unspent"] == b"1":
         job.row.number(b"unspent")
+    script.ending_leases(active)
     leave_active(active, job)
     if given.args["unspent"] == b"1":
         job.row.add(b"unspent", 1)
     job.row.set(b"state", b"scheduled")
     waiting.add(job.id, due_at(space, given))
+    script.close()
     return 1
 
 
@@ -236,7 +247,8 @@ def delay(space: Keyspace, given: Given) -> Reply:
 def extend(space: Keyspace, given: Given) -> Reply:
     """Move a lease forward: 1, -1 when the job is gone, or EMQSTALE. What is not leased is not revived (W5)."""
     active = space.zset(given.keys["active"])
-    job = take(space, given.names, given.args["id"])
+    script = Script(space, given.names)
+    job = take(script, given.args["id"])
     if job is None:
         return -1
     if not job.shown(given.args["token"]) or job.id not in active:
@@ -247,9 +259,9 @@ def extend(space: Keyspace, given: Given) -> Reply:
 
 def extend_many(space: Keyspace, given: Given) -> Reply:
     """Move leases forward, all to one deadline: the ids that could not be, whatever the reason."""
-    names, active = given.names, space.zset(given.keys["active"])
+    script, active = Script(space, given.names), space.zset(given.keys["active"])
     until = space.now_ms + given.number("lease_ms")
-    found = {job_id: judge(space, names, job_id) for job_id, _ in given.more_args}
+    found = {job_id: judge(script, job_id) for job_id, _ in given.more_args}
     not_extended = []
     for job_id, token in given.more_args:
         job = found[job_id]

@@ -1,6 +1,6 @@
 """Hash, list, set and string, as views of one key each (see `view`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from echomq.model.view import View, counted, number
 
@@ -25,6 +25,10 @@ class Hash(View):
         """Return a field as a whole number for reading only, `default` also for what is none."""
         value = counted(self.get(field) or b"")
         return default if value is None else value
+
+    def count_or_none(self, field: bytes) -> int | None:
+        """Return a field as a whole number for reading only, None without it or for what is none."""
+        return counted(self.get(field) or b"")
 
     def set(self, field: bytes, value: bytes | int) -> None:
         """Write a field; numbers as decimal text (HSET). A TTL that the field had is gone."""
@@ -107,6 +111,27 @@ class List(View):
         held[:] = [other for other in held if other != item]
         self._space.tidy(self._key)
 
+    def remove_last(self, item: bytes, count: int = 1) -> None:
+        """Take out the last items equal to this, `count` of them at most (LREM -count)."""
+        held = self._held()
+        for _ in range(min(count, held.count(item))):
+            del held[len(held) - 1 - held[::-1].index(item)]
+        self._space.tidy(self._key)
+
+    def drop_first(self, count: int) -> None:
+        """Cut `count` items off at the head (LTRIM)."""
+        del self._held()[:count]
+        self._space.tidy(self._key)
+
+    def replace(self, items: Iterable[bytes]) -> None:
+        """Hold these items and no others, in this order."""
+        self._space.for_writing(self._key, list)[:] = items
+        self._space.tidy(self._key)
+
+    def count(self, item: bytes) -> int:
+        """Return how often an item stands in the list."""
+        return self._held().count(item)
+
     def slice(self, start: int, count: int) -> tuple[bytes, ...]:
         """Return at most `count` items from the position `start` on."""
         return tuple(self._held()[start : start + count])
@@ -140,6 +165,9 @@ class MemberSet(View):
         if held is not None:
             held.discard(member)
         self._space.tidy(self._key)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(tuple(self._space.for_reading(self._key, set) or ()))
 
     def __contains__(self, member: bytes) -> bool:
         return member in (self._space.for_reading(self._key, set) or ())
