@@ -73,6 +73,9 @@ def line_of(figures: dict[str, object] | None, *, good: bool) -> str:
         return "FAILED"
     names = ("files", "results", "lost", "different", "failed", "killed_at", "held", "held_back", "recovered")
     shown = "  ".join(f"{name} {figures[name]}" for name in (*names, "jobs_per_s", "total_s"))
+    fairness = figures["fairness"]
+    if isinstance(fairness, dict):
+        shown += f"  fairness {fairness['median']} worst {fairness['worst']}"
     return f"{'good  ' if good else 'FAILED'}  {shown}"
 
 

@@ -25,6 +25,7 @@ def tree(tmp_path: Path) -> Tree:
         "grün ☃".encode(): b"snow\n",
         b"-rf": b"dash\n",
         b"deep/er/and/deeper/still": b"deep\n",
+        b"no {lane}: \xff/file": b"a folder whose name no lane can have\n",
         b"large": os.urandom(1 << 20) * 5,
         b"nul": bytes(range(256)) * 5,
     }

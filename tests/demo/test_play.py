@@ -93,6 +93,35 @@ def test_no_result_is_lost_when_a_worker_is_killed_with_jobs_in_its_hands(
     assert not [pid for pid in processes(recorder) if is_there(pid)]
 
 
+def test_each_folder_has_a_lane_and_a_small_one_does_not_wait_for_the_large_one(
+    real_server: RealServer, tree: Tree, recorder: Recorder
+) -> None:
+    figures = play_on(real_server, tree.directory, recorder)
+
+    large, loose, *small = figures.lanes
+    assert (large.lane, large.files) == ("plain", 300)
+    assert (loose.lane, loose.folder, loose.files) == (None, None, 11)
+    assert {(lane.folder, lane.files) for lane in small} == {("deep", 1), ("no {lane}: \\udcff", 1)}
+    assert sum(lane.files for lane in figures.lanes) == figures.files
+    assert large.start_p50_ms is not None
+    # The large lane was in the queue before them, and ends after them all the same.
+    assert all(lane.start_p99_ms < large.start_p50_ms for lane in small if lane.start_p99_ms is not None)
+
+
+def test_folders_of_one_size_have_equal_shares(real_server: RealServer, tmp_path: Path, recorder: Recorder) -> None:
+    for folder in "abcd":
+        (tmp_path / folder).mkdir()
+        for number in range(150):
+            (tmp_path / folder / f"{number}").write_bytes(b"line\n")
+
+    figures = play_on(real_server, tmp_path, recorder)
+
+    assert figures.is_good
+    assert figures.fairness is not None
+    # Enqueued one after the other, a queue without lanes would give one folder all the starts of a window: 0.25.
+    assert figures.fairness.median > 0.9
+
+
 def test_even_a_single_file_has_a_middle_to_be_killed_in(
     real_server: RealServer, tmp_path: Path, recorder: Recorder
 ) -> None:

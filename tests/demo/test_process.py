@@ -84,7 +84,9 @@ def test_json_is_one_object_on_standard_output_and_talk_goes_to_standard_error(
     assert figures["killed"] is True
     assert figures["recovered"] >= figures["held"] == figures["held_back"] >= 1
     assert "is killed with SIGKILL" in err
-    assert re.search(r"\d+ of 312 done", err)
+    assert re.search(rf"\d+ of {len(tree.files)} done", err)
+    assert [(lane["lane"], lane["files"]) for lane in figures["lanes"][:2]] == [("plain", 300), (None, 11)]
+    assert "fairness" in figures
     assert demo_keys(real_server) == []
 
 
@@ -94,6 +96,8 @@ def test_the_figures_are_sentences_for_a_person(real_server: RealServer, tree: T
 
     assert process.returncode == 0, err
     assert f"{len(tree.files)} files, {len(tree.files)} results, 0 lost, 0 different." in out
+    assert re.search(r"^plain +300 +[\d,]+ ms +[\d,]+ ms$", out, re.MULTILINE)
+    assert re.search(r"^\(in no folder\) +11 ", out, re.MULTILINE)
     assert out.endswith("Nothing was lost, and every result is right.\n")
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from echomq.demo.handler import FileFacts, FileJob, FileReader, decode_facts, encode_job, facts_of
 from echomq.demo.journal import JournalReader, JournalWriter, Started
-from echomq.demo.report import Ending, compare, jobs_per_second, percentile, waits_ms
+from echomq.demo.report import Ending, compare, jobs_per_second
+from echomq.demo.waits import percentile, waits_ms
 from echomq.demo.worker import Holder
 from echomq.ids import JobId
 from echomq.records import Failed, Finished, Gone, Token, Waiting

@@ -16,8 +16,11 @@ from typing import Final
 
 from echomq.app import EchoMQ
 from echomq.blocking_jobs import BlockingJobs
+from echomq.blocking_lanes import BlockingLanes
+from echomq.demo.fairness import fairness_of, lane_figures
+from echomq.demo.feed import Feed
 from echomq.demo.files import LIMIT, Found, find_files, shown
-from echomq.demo.handler import FileFacts, encode_job, facts_of
+from echomq.demo.handler import FileFacts, facts_of
 from echomq.demo.meter import Meter
 from echomq.demo.report import (
     PROBLEMS_KEPT,
@@ -26,17 +29,16 @@ from echomq.demo.report import (
     Problem,
     compare,
     jobs_per_second,
-    percentile,
-    waits_ms,
 )
 from echomq.demo.scratch import remove_leftovers, scratch
 from echomq.demo.show import Moment, Show
 from echomq.demo.stage import WORKER_COMMAND, Actor, Kill, Stage
+from echomq.demo.waits import percentile, waits_ms
 from echomq.demo.words import about, counted
 from echomq.demo.worker import Orders
 from echomq.errors import DemoFailed
 from echomq.ids import JobId
-from echomq.records import ActiveJobs, Finished, MoreToObliterate, NewJob, NotPaused, Obliterated
+from echomq.records import ActiveJobs, Counts, Finished, MoreToObliterate, NotPaused, Obliterated
 from echomq.states import CountName
 
 __all__ = ["DemoOptions", "play"]
@@ -44,12 +46,13 @@ __all__ = ["DemoOptions", "play"]
 LEASE_MS: Final = 2_000
 BEAT_MS: Final = 50
 RESULT_TTL_MS: Final = 600_000
-SLICE: Final = 500
+RESULTS_AT_ONCE: Final = 500
 STANDSTILL_MS: Final = 30_000
 """How long nothing may be done before the demo stops waiting and calls what is missing lost."""
 
 _OBLITERATE_STEPS_MAX: Final = 1_000_000
-_ENDED: Final = (CountName.PENDING, CountName.ACTIVE, CountName.SCHEDULE, CountName.DEAD, CountName.COMPLETED)
+_OPEN: Final = (CountName.PENDING, CountName.ACTIVE, CountName.SCHEDULE)
+_ENDED: Final = (CountName.DEAD, CountName.COMPLETED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +83,7 @@ def play(url: str, options: DemoOptions, show: Show) -> Figures:
         )
         stage = Stage(orders, directory, command=options.worker_command)
         try:
-            figures = _Play(jobs, stage, found, show).run()
+            figures = _Play(jobs, app.blocking_lanes(queue), stage, found, show, Feed(jobs, found)).run()
         finally:
             with _undisturbed():
                 stage.close()
@@ -93,10 +96,11 @@ class _Play:
     """One run, once the workers have a stage."""
 
     jobs: BlockingJobs
+    lanes: BlockingLanes
     stage: Stage
     found: Found
     show: Show
-    paths: dict[JobId, bytes] = field(default_factory=dict)
+    feed: Feed
     kill: Kill | None = None
     meter: Meter = field(default_factory=Meter)
 
@@ -110,7 +114,7 @@ class _Play:
         first, second = actors
         self.show.say(
             f"Two workers are ready, processes {first.pid} and {second.pid}. Now every file becomes a job: read it and"
-            " give back its bytes, its lines and its SHA-256."
+            " give back its bytes, its lines and its SHA-256. Each folder has a lane, and the largest comes first."
         )
         began = time.monotonic()
         self._run_jobs(actors)
@@ -127,26 +131,16 @@ class _Play:
 
     def _run_jobs(self, actors: Sequence[Actor]) -> None:
         """Enqueue everything, kill a worker on the way, and return when no job is left or nothing moves any more."""
-        feed = self._feed()
-        is_fed = False
         while True:
-            is_fed = is_fed or next(feed, None) is None
+            self.feed.step()
             if self.kill is None:
                 self._kill_when_due(actors)
-            if self._look(is_fed=is_fed) or self.meter.standstill_ms > STANDSTILL_MS:
+            if self._look() or self.meter.standstill_ms > STANDSTILL_MS:
                 return
             self.stage.check()
-            if is_fed:
+            if self.feed.is_done:
                 # What is waited for happens in other processes and on the server: nothing here can be told of it.
                 time.sleep(0.002 if self.kill is None else 0.05)
-
-    def _feed(self) -> Iterator[int]:
-        files = self.found.files
-        for at in range(0, len(files), SLICE):
-            new = [NewJob(self.jobs.mint(), encode_job(path)) for path in files[at : at + SLICE]]
-            self.paths.update((job.job, path) for job, path in zip(new, files[at : at + SLICE], strict=True))
-            self.jobs.enqueue_many(new)
-            yield len(new)
 
     def _kill_when_due(self, actors: Sequence[Actor]) -> None:
         due = max(len(self.found.files) // 5, 1)
@@ -165,30 +159,42 @@ class _Play:
             f" {taker.number}, process {taker.pid}, takes its place."
         )
 
-    def _look(self, *, is_fed: bool) -> bool:
+    def _look(self) -> bool:
         """Show where the jobs are; return whether all have ended. Looks at most twenty times a second."""
         if not self.meter.is_due():
             return False
-        counts = self.jobs.counts(_ENDED)
-        open_jobs = counts["pending"] + counts["active"] + counts["schedule"]
-        done = counts["completed"] + counts["dead"]
+        counts = self.jobs.counts(_OPEN + _ENDED)
+        done = sum(counts[name] for name in _ENDED)
+        # Those in lanes are not among the counts.
+        waiting = max(len(self.feed.paths) - done - counts["active"], 0)
+        is_over = self.feed.is_done and not self._is_any_open(counts)
         self.meter.note(done)
         self.show.update(
             Moment(
                 total=len(self.found.files),
-                waiting=counts["pending"] + counts["schedule"],
+                waiting=waiting,
                 running=counts["active"],
                 done=done,
                 per_s=self.meter.per_s,
-                doing=self._doing(is_fed=is_fed, waiting=counts["pending"], open_jobs=open_jobs),
+                doing=self._doing(waiting=waiting, is_over=is_over),
             )
         )
-        return is_fed and open_jobs == 0
+        return is_over
 
-    def _doing(self, *, is_fed: bool, waiting: int, open_jobs: int) -> str:
-        if not is_fed:
+    def _is_any_open(self, counts: Counts) -> bool:
+        """Whether a job waits or runs anywhere: if not, what is missing is lost, and nobody has to wait for it."""
+        if any(counts[name] for name in _OPEN):
+            return True
+        if any(lane.depth or lane.in_flight for lane in self.lanes.list_all()):
+            return True
+        # One that moved from a lane to a set between the two looks.
+        counts = self.jobs.counts(_OPEN)
+        return any(counts[name] for name in _OPEN)
+
+    def _doing(self, *, waiting: int, is_over: bool) -> str:
+        if not self.feed.is_done:
             return "enqueueing"
-        if not open_jobs:
+        if is_over:
             return "all jobs have ended"
         if self.kill is None:
             return "two workers at work"
@@ -198,16 +204,18 @@ class _Play:
 
     def _figures(self, own: dict[bytes, FileFacts], run_s: float) -> Figures:
         self.show.say("The work is over. Now every result is compared with what I read myself.")
-        ids = sorted(self.paths)
+        paths = self.feed.paths
+        ids = sorted(paths)
         endings: dict[JobId, Ending] = {}
-        for at in range(0, len(ids), SLICE):
-            part = ids[at : at + SLICE]
+        for at in range(0, len(ids), RESULTS_AT_ONCE):
+            part = ids[at : at + RESULTS_AT_ONCE]
             endings.update(zip(part, self.jobs.get_results(part), strict=True))
-        problems = compare(self.paths, endings, {job: own[path] for job, path in self.paths.items()})
+        problems = compare(paths, endings, {job: own[path] for job, path in paths.items()})
         held = self.kill.held if self.kill is not None else ()
         again = {job for job, ending in endings.items() if isinstance(ending, Finished) and ending.attempts > 1}
         # Without the recovered ones: those waited for a lease to end, and not only in the line.
-        waits = waits_ms(self.stage.started(), (job for job in ids if job not in again))
+        started = self.stage.started()
+        waits = waits_ms(started, (job for job in ids if job not in again))
         return Figures(
             directory=shown(os.fsencode(self.found.directory)),
             files=len(self.found.files),
@@ -226,6 +234,8 @@ class _Play:
             jobs_per_s=jobs_per_second(endings.values()),
             start_p50_ms=percentile(waits, 50),
             start_p99_ms=percentile(waits, 99),
+            lanes=lane_figures(started, self.feed.folders, again),
+            fairness=fairness_of(started, self.feed.folders, self.feed.fed_ms),
             run_s=round(run_s, 2),
             total_s=0.0,
             queue=self.jobs.queue,

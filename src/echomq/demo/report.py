@@ -5,18 +5,17 @@ file. A file that somebody changed while the demo ran is told by reading it once
 result can then be neither right nor wrong. Lost, failed and different are what the demo must never show.
 """
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
+from echomq.demo.fairness import Fairness, LaneFigures
 from echomq.demo.files import shown
 from echomq.demo.handler import FileFacts, decode_facts, facts_of
-from echomq.demo.journal import Started
 from echomq.ids import JobId
 from echomq.records import Failed, Finished, Gone, Waiting
 
-__all__ = ["Ending", "Figures", "Problem", "compare", "jobs_per_second", "percentile", "waits_ms"]
+__all__ = ["Ending", "Figures", "Problem", "compare", "jobs_per_second"]
 
 Ending: TypeAlias = Finished | Failed | Waiting | Gone
 Kind: TypeAlias = Literal["lost", "failed", "different", "changed"]
@@ -41,7 +40,7 @@ class Figures:
 
     `killed_at` is how many jobs had started when a worker was killed, `held` how many it provably held, `held_back` how
     many of those ended with a result of a later attempt. `recovered` counts all results that needed a later attempt;
-    the speed and the waits from enqueue to start are those of the others.
+    the speed and the waits from enqueue to start are those of the others. `lanes` are those with the most files first.
     """
 
     directory: str
@@ -64,6 +63,8 @@ class Figures:
     run_s: float
     total_s: float
     queue: str
+    lanes: tuple[LaneFigures, ...] = ()
+    fairness: Fairness | None = None
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -124,21 +125,6 @@ def _in_words(facts: FileFacts) -> str:
     if facts.trouble:
         return f"no way to read it ({facts.trouble})"
     return f"{facts.size_bytes} bytes, {facts.lines} lines, SHA-256 {facts.sha256.hex()}"
-
-
-def waits_ms(started: Iterable[Started], jobs: Iterable[JobId]) -> list[int]:
-    """Return, for each job that started, the time from its minting to its first start, in ms, ascending."""
-    first: dict[JobId, int] = {}
-    for record in started:
-        first[record.job] = min(record.at_ms, first.get(record.job, record.at_ms))
-    return sorted(max(first[job] - job.minted_at_ms, 0) for job in jobs if job in first)
-
-
-def percentile(ascending: Sequence[int], percent: float) -> int | None:
-    """Return the smallest value that `percent` of all do not exceed, or None when there is none."""
-    if not ascending:
-        return None
-    return ascending[max(math.ceil(len(ascending) * percent / 100), 1) - 1]
 
 
 def jobs_per_second(endings: Iterable[Ending]) -> float | None:
