@@ -5,9 +5,9 @@ from typing import Final, assert_never
 
 from echomq.blocking_jobs import BlockingJobs
 from echomq.cli.exits import Exit
-from echomq.cli.hints import hint
+from echomq.cli.hints import hint, hint_at_lanes
 from echomq.cli.names import Asker, set_of
-from echomq.cli.render import Plain, View, as_json_bytes, instant
+from echomq.cli.render import Plain, View, as_json_bytes, instant, minted_at
 from echomq.ids import JobId
 from echomq.records import (
     Absent,
@@ -127,6 +127,8 @@ def list_jobs(
         hint(jobs.queue, client, view)
     elif after is not None:
         view.say(f"echomq: there are more; these are {len(found):,} (--limit)")
+    if name is SetName.PENDING:
+        hint_at_lanes(jobs.keys, "jobs that wait in lanes are not listed here", client, view)
     return Exit.DONE
 
 
@@ -187,7 +189,7 @@ def retry_all(jobs: BlockingJobs, view: View, *, fresh: bool, yes: bool) -> int:
 
 
 def _head(jobs: BlockingJobs, job: JobId, where: str) -> dict[str, Plain]:
-    return {"queue": jobs.queue, "job": str(job), "state": str(where), "minted_at": instant(job.minted_at_ms)}
+    return {"queue": jobs.queue, "job": str(job), "state": str(where), "minted_at": minted_at(job)}
 
 
 def _row(row: StoredJob) -> Mapping[str, Plain]:
@@ -223,7 +225,7 @@ def _show_ending(jobs: BlockingJobs, view: View, job: JobId) -> int:
 
 
 def _browsed(name: SetName, job: BrowsedJob) -> dict[str, Plain]:
-    row: dict[str, Plain] = {"job": str(job.job), "minted_at": instant(job.job.minted_at_ms)}
+    row: dict[str, Plain] = {"job": str(job.job), "minted_at": minted_at(job.job)}
     if name is SetName.SCHEDULE:
         row["due_at"] = instant(job.at_ms)
     if name is SetName.ACTIVE:

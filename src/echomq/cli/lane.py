@@ -12,7 +12,7 @@ from echomq.blocking_lanes import BlockingLanes
 from echomq.cli.exits import Exit
 from echomq.cli.hints import hint
 from echomq.cli.names import Asker, near
-from echomq.cli.render import Plain, View, instant, none_for_people
+from echomq.cli.render import Plain, View, minted_at, none_for_people
 from echomq.ids import JobId
 from echomq.records import AlreadyThere, Gone, LaneInfo, NotInLane, Reassigned
 from echomq.states import JobState
@@ -131,7 +131,7 @@ def _row(view: View, info: LaneInfo) -> dict[str, Plain]:
         "weight": info.weight,
         "paused": info.paused,
         "oldest": None if info.oldest is None else str(info.oldest),
-        "oldest_minted_at": None if info.oldest is None else instant(info.oldest.minted_at_ms),
+        "oldest_minted_at": minted_at(info.oldest),
     }
 
 

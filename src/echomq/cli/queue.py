@@ -7,10 +7,9 @@ from typing import Final, assert_never
 from echomq.blocking_jobs import BlockingJobs
 from echomq.blocking_lanes import BlockingLanes
 from echomq.cli.exits import Exit
-from echomq.cli.hints import hint
+from echomq.cli.hints import count_lanes, hint, hint_at_lanes
 from echomq.cli.names import Asker, find_queues
 from echomq.cli.render import Plain, View, none_for_people
-from echomq.errors import UnexpectedReply
 from echomq.keys import QueueKeys
 from echomq.records import ActiveJobs, Counts, MoreToObliterate, NotPaused, Obliterated
 from echomq.states import COUNT_NAMES, CountName
@@ -27,7 +26,7 @@ _LANES_MAX: Final = 100_000
 def list_queues(client: Asker, counts_of: Callable[[str], Counts], view: View) -> int:
     """List the queues that have anything in them, with how many jobs are in each set."""
     found = find_queues(client)
-    rows = [{**_row(name, counts_of(name)), "lanes": _live_lanes(client, QueueKeys(name))} for name in found.names]
+    rows = [{**_row(name, counts_of(name)), "lanes": count_lanes(client, QueueKeys(name))} for name in found.names]
     view.rows({"is_complete": found.is_complete}, "queues", rows)
     if not found.is_complete:
         view.say("echomq: the server has more keys than were looked at, so there may be more queues")
@@ -49,7 +48,7 @@ def counts(jobs: BlockingJobs, client: Asker, view: View) -> int:
     view.record(
         {
             **_row(jobs.queue, found),
-            "lanes": _live_lanes(client, jobs.keys),
+            "lanes": count_lanes(client, jobs.keys),
             "concurrency": _ceiling(client, view, jobs.keys),
             "paused": client.run(is_paused(jobs.keys)),
         }
@@ -63,7 +62,7 @@ def pause(jobs: BlockingJobs, client: Asker, view: View) -> int:
     """Pause the queue: no job starts until it is resumed, running ones go on."""
     before = jobs.counts()
     jobs.pause()
-    view.record({"queue": jobs.queue, "paused": True, "waiting": before["pending"], "running": before["active"]})
+    view.record({"queue": jobs.queue, "paused": True, **_load(before), "lanes": count_lanes(client, jobs.keys)})
     if not any(before[name] for name in COUNT_NAMES):
         hint(jobs.queue, client, view)
     return Exit.DONE
@@ -73,7 +72,7 @@ def resume(jobs: BlockingJobs, client: Asker, view: View) -> int:
     """End a pause."""
     jobs.resume()
     found = jobs.counts()
-    view.record({"queue": jobs.queue, "paused": False, "waiting": found["pending"], "running": found["active"]})
+    view.record({"queue": jobs.queue, "paused": False, **_load(found), "lanes": count_lanes(client, jobs.keys)})
     if not any(found[name] for name in COUNT_NAMES):
         hint(jobs.queue, client, view)
     return Exit.DONE
@@ -110,11 +109,7 @@ def drain(jobs: BlockingJobs, client: Asker, view: View, *, scheduled: bool, yes
         if not step.more or drained >= due:
             break
     view.record({"queue": jobs.queue, "drained": drained})
-    if lanes := _live_lanes(client, jobs.keys):
-        view.say(
-            f"echomq: what waits in lanes stays, {lanes:,} lane{'' if lanes == 1 else 's'} here: `echomq lane drain`"
-            " deletes it"
-        )
+    hint_at_lanes(jobs.keys, "what waits in lanes stays", client, view)
     return Exit.DONE
 
 
@@ -162,12 +157,8 @@ def _jobs(count: int) -> str:
     return f"{count:,} job{'' if count == 1 else 's'}"
 
 
-def _live_lanes(client: Asker, keys: QueueKeys) -> int:
-    """Return how many lanes have jobs that wait or run."""
-    reply = client.command("ZCARD", keys.lanes)
-    if not isinstance(reply, int):
-        raise UnexpectedReply(f"ZCARD of the lanes of {keys.queue}", reply)
-    return reply
+def _load(found: Counts) -> dict[str, Plain]:
+    return {"waiting": found["pending"], "running": found["active"]}
 
 
 def _ceiling(client: Asker, view: View, keys: QueueKeys) -> Plain:

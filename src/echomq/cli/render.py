@@ -15,7 +15,20 @@ from typing import Final, Self, TextIO, TypeAlias
 
 import msgspec
 
-__all__ = ["Plain", "Unwritten", "View", "as_json_bytes", "columns", "instant", "none_for_people", "printable"]
+from echomq.errors import InvalidId
+from echomq.ids import JobId
+
+__all__ = [
+    "Plain",
+    "Unwritten",
+    "View",
+    "as_json_bytes",
+    "columns",
+    "instant",
+    "minted_at",
+    "none_for_people",
+    "printable",
+]
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 """What JSON can hold."""
@@ -142,3 +155,11 @@ def instant(unix_ms: int | None) -> str | None:
     if unix_ms is None:
         return None
     return datetime.fromtimestamp(unix_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def minted_at(job: JobId | None) -> str | None:
+    """Return when an id was minted, as `instant`; None for no id, and for one of another speaker that is none."""
+    try:
+        return None if job is None else instant(JobId.parse(bytes(job)).minted_at_ms)
+    except InvalidId:
+        return None

@@ -235,6 +235,35 @@ async def test_the_face_for_asyncio_walks_more_lanes_than_a_slice_has(server: Re
             break
 
 
+def test_settings_without_jobs_and_lanes_of_other_speakers_are_listed_once_each(app: EchoMQ) -> None:
+    mail, lanes = app.blocking_jobs("mail"), app.blocking_lanes("mail")
+    mail.enqueue(b"x", lane="t0007")
+    with app.new_blocking_client() as client:
+        for name in (f"t{n:04}" for n in range(1200)):
+            client.command("HSET", mail.keys.group_weight, name, 2)
+            client.command("SADD", mail.keys.paused, name)
+        # As another speaker leaves them: it keeps no registry of lanes, and may use any bytes.
+        client.command("ZADD", mail.keys.base + b"g:\xff\x1b:pending", 0, bytes(mail.mint()))
+        client.command("RPUSH", mail.keys.ring, b"\xff\x1b")
+
+    for limit in (1000, 70):
+        found = [info.lane for info in lanes.list_all(limit=limit)]
+        assert found[0] == "t0007", "those with jobs come first"
+        assert len(found) == len(set(found)) == 1201
+        assert {f"t{n:04}" for n in range(1200)} < set(found)
+
+
+def test_a_wake_up_is_passed_on_where_something_waits_and_none_lies_there(app: EchoMQ) -> None:
+    mail = app.blocking_jobs("mail")
+    assert mail.wake(worth=3) is False, "nothing waits"
+    mail.enqueue_many([b"x"] * 3, lane="acme")
+    with app.new_blocking_client() as client:
+        client.command("DEL", mail.keys.wake)
+        assert mail.wake(worth=3, watcher="w") is True
+        assert mail.wake(worth=3) is False, "one lies there already"
+        assert client.command("LRANGE", mail.keys.wake, 0, -1) == [b"3"]
+
+
 @pytest.mark.parametrize("name", ["", "a b", "{x}", "a:b", "é", "x" * 129])
 def test_a_name_that_no_lane_can_have_is_refused_before_anything_is_sent(name: str) -> None:
     app = EchoMQ("unix:///nowhere", node=1)

@@ -181,6 +181,25 @@ def test_an_empty_list_says_so() -> None:
     assert said.talk == "echomq: no job of mail is in dead\nechomq: there is nothing in mail\n"
 
 
+def test_a_list_of_what_waits_says_that_lanes_have_jobs_too() -> None:
+    memory = Memory()
+    memory.jobs().enqueue(b"1")
+    for lane in ("acme", "zoo"):
+        memory.jobs().enqueue(b"2", lane=lane)
+    said, dead = Said(is_json=True), Said()
+
+    verbs.list_jobs(memory.jobs(), Keys(memory=memory), said.view, "pending", limit=9, newest_first=None)
+    verbs.list_jobs(
+        memory.jobs(), Keys([b"emq:{mail}:ring"], memory=memory), dead.view, "dead", limit=9, newest_first=None
+    )
+
+    listed = said.data["jobs"]
+    assert isinstance(listed, list)
+    assert len(listed) == 1
+    assert said.talk == "echomq: jobs that wait in lanes are not listed here: 2 lanes have jobs (`echomq lane list`)\n"
+    assert dead.talk == "echomq: no job of mail is in dead\n"
+
+
 def test_an_empty_list_of_a_mistyped_queue_names_the_near_one() -> None:
     said = Said()
     server = Keys([b"emq:{mail}:pending"])

@@ -89,6 +89,20 @@ def test_a_queue_without_lanes_says_so_and_names_the_near_queue() -> None:
     ]
 
 
+def test_a_lane_and_an_id_of_strange_bytes_are_shown_and_cannot_move_the_cursor() -> None:
+    memory = Memory()
+    keys = memory.lanes().keys
+    memory.body.keyspace.zset(keys.base + b"g:\xff\x1b[2J:pending").add(b"JOB\x1b!", 0)
+    memory.body.keyspace.list(keys.ring).push(b"\xff\x1b[2J")
+    said = Said()
+
+    assert verbs.list_lanes(memory.lanes(), Keys(), said.view, most=10) == Exit.DONE
+
+    assert "\x1b" not in said.out.getvalue()
+    assert "\\x1b[2J" in said.out.getvalue()
+    assert "JOB\\x1b!" in said.out.getvalue()
+
+
 def test_show_tells_one_lane(memory: Memory) -> None:
     said = Said(is_json=True)
 

@@ -113,7 +113,7 @@ def test_drain_says_that_lanes_keep_their_jobs() -> None:
 
     assert said.data["drained"] == 1
     assert memory.lanes().depth("acme") == 1
-    assert said.talk == "echomq: what waits in lanes stays, 1 lane here: `echomq lane drain` deletes it\n"
+    assert said.talk == "echomq: what waits in lanes stays: 1 lane has jobs (`echomq lane list`)\n"
 
 
 def test_obliterate_counts_the_jobs_in_lanes_too() -> None:
@@ -168,6 +168,19 @@ def test_pause_keeps_jobs_from_starting_and_resume_ends_it() -> None:
     assert not isinstance(jobs.claim(lease_ms=1000), Claimed)
     assert queue.resume(jobs, Keys(), Said().view) == Exit.DONE
     assert isinstance(jobs.claim(lease_ms=1000), Claimed)
+
+
+@pytest.mark.parametrize(("verb", "paused"), [(queue.pause, True), (queue.resume, False)])
+def test_pause_and_resume_tell_what_waits_and_in_how_many_lanes(verb: object, *, paused: bool) -> None:
+    memory = Memory()
+    memory.jobs().enqueue(b"1")
+    memory.jobs().enqueue_many([b"2", b"3"], lane="acme")
+    said = Said(is_json=True)
+
+    assert callable(verb)
+    assert verb(memory.jobs(), Keys(memory=memory), said.view) == Exit.DONE
+
+    assert said.data == {"queue": "mail", "paused": paused, "waiting": 1, "running": 0, "lanes": 1}
 
 
 def test_pausing_a_mistyped_queue_is_told_the_near_name() -> None:

@@ -9,7 +9,7 @@ import pytest
 from echomq.cli.demo import as_plain, sentences
 from echomq.cli.exits import Exit, Terminated, exit_code_of
 from echomq.cli.names import SLICES_MAX, find_queues, near, set_of
-from echomq.cli.render import View, as_json_bytes, columns, instant, printable
+from echomq.cli.render import View, as_json_bytes, columns, instant, minted_at, printable
 from echomq.demo.report import Figures, Problem
 from echomq.errors import Disconnected, InvalidOption, UnexpectedReply
 from echomq.ids import JobId
@@ -65,6 +65,16 @@ def test_bytes_are_text_where_they_can_be() -> None:
 def test_instants_are_in_utc_with_milliseconds() -> None:
     assert instant(1704067200007) == "2024-01-01T00:00:00.007Z"
     assert instant(None) is None
+
+
+@pytest.mark.parametrize("raw", [b"", b"x", b"JOB!!!!!!!!!!!", b"JOB" + b"z" * 50, b"JOBzzzzzzzzzzz"])
+def test_an_id_of_another_speaker_that_is_none_has_no_instant(raw: bytes) -> None:
+    assert minted_at(JobId.of_server(raw)) is None
+    assert minted_at(None) is None
+
+
+def test_an_id_tells_when_it_was_minted() -> None:
+    assert minted_at(JobId.smallest_at(1704067200007)) == "2024-01-01T00:00:00.007Z"
 
 
 def test_yes_asks_nobody() -> None:
