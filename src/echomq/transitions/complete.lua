@@ -11,21 +11,17 @@
 --
 -- A right token is not enough: the job is leased, or ready again after a lapse and claimed by nobody since (W9). The
 -- row, its subkeys (W39) and the lease go in one step; a flow parent is read here and told here (W3, W13).
+--
+-- Most jobs have neither a group nor a parent: the functions that only the others need are made behind their ending.
 --@use is_broken
 --@use stale
 --@use broken_row
 --@use whole
 --@use now_ms
---@use need
 --@use look_counter
---@use look_lane
---@use look_parent
 --@use look_ceiling
 --@use refusal
---@use leave_active
 --@use delete_job
---@use child_completed
---@use close_lanes
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'parent', 'parent_queue')
 if row.err and is_broken(row) then
@@ -43,31 +39,54 @@ if result_ttl_ms and result_ttl_ms ~= '' then
   keep_ms = whole('result_ttl_ms', result_ttl_ms, 0)
 end
 local metrics_key = base .. 'metrics:completed'
-local lane = group and need(look_lane(base, group))
-local parent
 local _, trouble = look_counter(metrics_key, 'count')
 trouble = trouble or look_ceiling(base, active_key)
+
+local function retire()
+  delete_job(job_key)
+  if keep_ms > 0 then
+    local result_key = job_key .. ':result'
+    redis.call('DEL', result_key)
+    redis.call('HSET', result_key, 'result', result or '', 'attempts', attempts, 'completed_at', now_ms())
+    redis.call('PEXPIRE', result_key, keep_ms)
+  end
+  redis.call('HINCRBY', metrics_key, 'count', 1)
+end
+
+if not group and not row[3] and not tally.room then
+  if trouble then
+    return refusal(trouble, active_key, base, id)
+  end
+  -- ZREM is the last look and the first write at once; it is allowed on a full server, and so is what follows it.
+  if redis.call('ZREM', active_key, id) == 0 and redis.call('ZREM', base .. 'pending', id) == 0 then
+    return stale()
+  end
+  retire()
+  return 1
+end
+
+--@use need
+--@use look_lane
+--@use look_parent
+--@use leave_active
+--@use child_completed
+--@use close_lanes
+
+local lane = group and need(look_lane(base, group))
+local parent
 if row[3] and not trouble then
   parent, trouble = look_parent(base, row[3], row[4])
 end
 if trouble then
   return refusal(trouble, active_key, base, id, lane)
 end
-
 -- leave_active writes only if it finds the job, so it is the last look and the first write at once.
 if not leave_active(active_key, base, id, group, lane) then
   return stale()
 end
-delete_job(job_key)
+retire()
 if parent then
   child_completed(base, parent, id, result and result ~= '' and result or id)
 end
-if keep_ms > 0 then
-  local result_key = job_key .. ':result'
-  redis.call('DEL', result_key)
-  redis.call('HSET', result_key, 'result', result or '', 'attempts', attempts, 'completed_at', now_ms())
-  redis.call('PEXPIRE', result_key, keep_ms)
-end
-redis.call('HINCRBY', metrics_key, 'count', 1)
 close_lanes(base)
 return 1

@@ -16,12 +16,12 @@ def depth(keys: QueueKeys, lane: str) -> Call[int]:
 
     Raises `InvalidName` before anything is sent. Safe to repeat, and cheap: nothing is walked.
     """
-    return Call(TRANSITION, (keys.lane(lane),), (), partial(_answer, lane), keys.queue)
+    return Call(TRANSITION, (keys.lane(lane),), (), partial(_answer, keys.queue), keys.queue)
 
 
-def _answer(lane: str, reply: Reply) -> int:
+def _answer(queue: str, reply: Reply) -> int:
     match reply:
         case int(count) if count >= 0:
             return count
         case _:
-            raise refused(TRANSITION, lane, reply)
+            raise refused(TRANSITION, queue, reply)

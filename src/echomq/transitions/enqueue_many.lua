@@ -2,7 +2,7 @@
 --
 -- keys   pending   ready jobs of the flat set (zset)
 --        base      the queue's base, itself no key
--- args   id, payload, max_attempts (empty: none), group (empty: the flat set); repeated, at most 1000 times
+-- args   id, payload, max_attempts, group; repeated, at most 1000 times. Empty: no cap of its own, the flat set
 -- reply  for each, in order: 1 enqueued   0 duplicate. EMQKIND one id is no job's, nothing written
 --        WRONGTYPE the row of one id is no hash, or its lane is damaged, nothing written
 --

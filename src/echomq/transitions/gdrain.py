@@ -30,14 +30,14 @@ def gdrain(keys: QueueKeys, lane: str, *, limit: int = 1000) -> Call[Drained]:
         TRANSITION,
         (keys.base, keys.lane(lane), keys.ring),
         (check_group(lane), check_limit(limit)),
-        partial(_answer, lane, limit),
+        partial(_answer, keys.queue, limit),
         keys.queue,
     )
 
 
-def _answer(lane: str, limit: int, reply: Reply) -> Drained:
+def _answer(queue: str, limit: int, reply: Reply) -> Drained:
     match reply:
         case int(count) if count >= 0:
             return Drained(count, count >= limit)
         case _:
-            raise refused(TRANSITION, lane, reply)
+            raise refused(TRANSITION, queue, reply)

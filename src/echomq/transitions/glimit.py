@@ -30,12 +30,12 @@ def glimit(keys: QueueKeys, lane: str, most: int | None) -> Call[LaneSet]:
         TRANSITION,
         (keys.group_limit, keys.group_active, keys.ring, keys.paused, keys.wake),
         (keys.base, check_group(lane), check_in_flight("the limit of a lane", most)),
-        partial(_answer, lane),
+        partial(_answer, keys.queue, lane),
         keys.queue,
     )
 
 
-def _answer(lane: str, reply: Reply) -> LaneSet:
+def _answer(queue: str, lane: str, reply: Reply) -> LaneSet:
     if reply == 1:
         return LaneSet(lane)
-    raise refused(TRANSITION, lane, reply)
+    raise refused(TRANSITION, queue, reply)

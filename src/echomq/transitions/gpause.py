@@ -18,10 +18,12 @@ def gpause(keys: QueueKeys, lane: str) -> Call[LaneSet]:
     A lane can be parked before it has any job. Takes time in proportion to the lanes that have work. Raises
     `InvalidName` before anything is sent. Safe to repeat.
     """
-    return Call(TRANSITION, (keys.paused, keys.ring), (check_group(lane),), partial(_answer, lane), keys.queue)
+    return Call(
+        TRANSITION, (keys.paused, keys.ring), (check_group(lane),), partial(_answer, keys.queue, lane), keys.queue
+    )
 
 
-def _answer(lane: str, reply: Reply) -> LaneSet:
+def _answer(queue: str, lane: str, reply: Reply) -> LaneSet:
     if reply == 1:
         return LaneSet(lane)
-    raise refused(TRANSITION, lane, reply)
+    raise refused(TRANSITION, queue, reply)

@@ -29,12 +29,12 @@ def greap_group(keys: QueueKeys, lane: str, *, limit: int = 100, max_attempts: i
     args: tuple[Arg, ...] = (check_group(lane), check_limit(limit))
     if max_attempts is not None:
         args = (*args, check_number("max_attempts", max_attempts, least=1))
-    return Call(TRANSITION, (keys.active, keys.base), args, partial(_answer, lane), keys.queue)
+    return Call(TRANSITION, (keys.active, keys.base), args, partial(_answer, keys.queue), keys.queue)
 
 
-def _answer(lane: str, reply: Reply) -> int:
+def _answer(queue: str, reply: Reply) -> int:
     match reply:
         case int(count) if count >= 0:
             return count
         case _:
-            raise refused(TRANSITION, lane, reply)
+            raise refused(TRANSITION, queue, reply)

@@ -28,12 +28,12 @@ def gresume(keys: QueueKeys, lane: str) -> Call[LaneSet]:
         TRANSITION,
         (keys.paused, keys.ring, keys.group_limit, keys.group_active, keys.wake),
         (keys.base, check_group(lane)),
-        partial(_answer, lane),
+        partial(_answer, keys.queue, lane),
         keys.queue,
     )
 
 
-def _answer(lane: str, reply: Reply) -> LaneSet:
+def _answer(queue: str, lane: str, reply: Reply) -> LaneSet:
     if reply == 1:
         return LaneSet(lane)
-    raise refused(TRANSITION, lane, reply)
+    raise refused(TRANSITION, queue, reply)

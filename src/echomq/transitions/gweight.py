@@ -23,12 +23,12 @@ def gweight(keys: QueueKeys, lane: str, weight: int | None) -> Call[LaneSet]:
         TRANSITION,
         (keys.group_weight,),
         (check_group(lane), check_weight(weight)),
-        partial(_answer, lane),
+        partial(_answer, keys.queue, lane),
         keys.queue,
     )
 
 
-def _answer(lane: str, reply: Reply) -> LaneSet:
+def _answer(queue: str, lane: str, reply: Reply) -> LaneSet:
     if reply == 1:
         return LaneSet(lane)
-    raise refused(TRANSITION, lane, reply)
+    raise refused(TRANSITION, queue, reply)

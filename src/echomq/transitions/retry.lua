@@ -15,21 +15,17 @@
 --
 -- Claims that were handed back unspent do not count against the cap. A repeated last retry is stale, so a death is
 -- counted once (W10). A flow parent is read here and told here, in the script that kills the child (W13, W15).
+--
+-- Most jobs have neither a group nor a parent: the functions that only the others need are made behind their ending.
 --@use is_broken
 --@use stale
 --@use broken_row
 --@use whole
 --@use now_ms
---@use need
 --@use attempts_spent
 --@use look_counter
---@use look_lane
---@use look_parent
 --@use look_ceiling
 --@use refusal
---@use leave_active
---@use child_died
---@use close_lanes
 
 local row = redis.pcall('HMGET', job_key, 'attempts', 'group', 'parent', 'parent_queue', 'parent_policy',
   'max_attempts', 'unspent')
@@ -46,41 +42,64 @@ end
 local delay = whole('delay_ms', delay_ms, 0)
 local cap = whole('max_attempts', max_attempts, 0)
 local now = now_ms()
-local lane = group and need(look_lane(base, group))
 
-local dies, trouble, parent, _ = cap == 0, nil, nil, nil
+local dies, trouble, _ = cap == 0, nil, nil
 if not dies then
   dies, trouble = attempts_spent(job_key, attempts, row[7], row[6], cap)
 end
 if dies then
   redis.call('ZCARD', dead_key)
   _, trouble = look_counter(base .. 'metrics:failed', 'count')
-  if row[3] and not trouble then
-    parent, trouble = look_parent(base, row[3], row[4])
-  end
-end
-trouble = trouble or look_ceiling(base, active_key)
-if trouble then
-  return refusal(trouble, active_key, base, id, lane)
-elseif not dies then
+elseif not trouble then
   redis.call('ZCARD', schedule_key)
 end
+trouble = trouble or look_ceiling(base, active_key)
 
+local function move()
+  if dies then
+    redis.call('HSET', job_key, 'last_error', reason, 'state', 'dead', 'died_at', now)
+    redis.call('ZADD', dead_key, 0, id)
+    redis.call('HINCRBY', base .. 'metrics:failed', 'count', 1)
+    return 'dead'
+  end
+  redis.call('HSET', job_key, 'last_error', reason, 'state', 'scheduled')
+  redis.call('ZADD', schedule_key, now + delay, id)
+  return 'scheduled'
+end
+
+if not group and not (dies and row[3]) and not tally.room then
+  if trouble then
+    return refusal(trouble, active_key, base, id)
+  end
+  -- ZREM is the last look and the first write at once; it is allowed on a full server, and so is what follows it.
+  if redis.call('ZREM', active_key, id) == 0 and redis.call('ZREM', base .. 'pending', id) == 0 then
+    return stale()
+  end
+  return move()
+end
+
+--@use need
+--@use look_lane
+--@use look_parent
+--@use leave_active
+--@use child_died
+--@use close_lanes
+
+local lane = group and need(look_lane(base, group))
+local parent
+if dies and row[3] and not trouble then
+  parent, trouble = look_parent(base, row[3], row[4])
+end
+if trouble then
+  return refusal(trouble, active_key, base, id, lane)
+end
 -- leave_active writes only if it finds the job, so it is the last look and the first write at once.
 if not leave_active(active_key, base, id, group, lane) then
   return stale()
 end
-if not dies then
-  redis.call('HSET', job_key, 'last_error', reason, 'state', 'scheduled')
-  redis.call('ZADD', schedule_key, now + delay, id)
-  close_lanes(base)
-  return 'scheduled'
-end
-redis.call('HSET', job_key, 'last_error', reason, 'state', 'dead', 'died_at', now)
-redis.call('ZADD', dead_key, 0, id)
-redis.call('HINCRBY', base .. 'metrics:failed', 'count', 1)
+local answer = move()
 if parent then
   child_died(base, parent, id, row[5] == 'id' and 'id' or 'fp', reason, now)
 end
 close_lanes(base)
-return 'dead'
+return answer
