@@ -19,15 +19,28 @@ from echomq.transitions.complete import complete
 from echomq.transitions.complete_many import complete_many
 from echomq.transitions.counts import counts
 from echomq.transitions.delay import delay
+from echomq.transitions.depth import depth
 from echomq.transitions.drain import drain
 from echomq.transitions.enqueue import enqueue
 from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.extend import extend
 from echomq.transitions.extend_many import extend_many
+from echomq.transitions.gbclaim import gbclaim
+from echomq.transitions.gclaim import gclaim
+from echomq.transitions.gdrain import gdrain
+from echomq.transitions.genqueue import genqueue
 from echomq.transitions.get_job import get_job
 from echomq.transitions.get_result import get_result
 from echomq.transitions.get_state import get_state
+from echomq.transitions.glimit import glimit
+from echomq.transitions.gpause import gpause
+from echomq.transitions.greap_group import greap_group
+from echomq.transitions.greassign import greassign
+from echomq.transitions.gresume import gresume
+from echomq.transitions.gwclaim import gwclaim
+from echomq.transitions.gweight import gweight
 from echomq.transitions.is_paused import is_paused
+from echomq.transitions.lanes import lanes
 from echomq.transitions.lease_node import lease_node
 from echomq.transitions.logs import logs
 from echomq.transitions.metrics import metrics
@@ -47,8 +60,11 @@ from echomq.transitions.resume import resume
 from echomq.transitions.retry import retry
 from echomq.transitions.return_node import return_node
 from echomq.transitions.schedule import enqueue_at, enqueue_in
+from echomq.transitions.set_concurrency import set_concurrency
+from echomq.transitions.take import take
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
+from echomq.transitions.wake import wake
 from tests.harness.case import Case
 from tests.harness.jobs import BLUE, GRANDPARENT, J1, J2, J3, J4, PARENT, RED
 from tests.harness.state import HOUR, Seed
@@ -87,11 +103,31 @@ BULK_ROWS: Final = frozenset(
         "drain",
         "remove",
         "repair",
+        "gclaim",
+        "gwclaim",
+        "gbclaim",
+        "take",
+        "gdrain",
+        "greap_group",
     }
 )
 """Transitions with a documented treatment of broken rows other than WRONGTYPE; each has a test of its own for it."""
 
-EACH_ON_ITS_OWN: Final = frozenset({"complete_many", "promote", "reap", "reprocess_many", "remove", "repair"})
+EACH_ON_ITS_OWN: Final = frozenset(
+    {
+        "complete_many",
+        "promote",
+        "reap",
+        "greap_group",
+        "reprocess_many",
+        "remove",
+        "repair",
+        "gclaim",
+        "gwclaim",
+        "gbclaim",
+        "take",
+    }
+)
 """Transitions that a damaged lane, parent or counter does not stop: they pass over the jobs that need it."""
 
 CHILD: Final = {"parent": bytes(PARENT), "group": RED.encode()}
@@ -111,6 +147,12 @@ def _child(case: Case, attempts: int = 1, *, ends: int = 1, **more: bytes) -> Se
 
 def _dead_child(case: Case) -> Seed:
     return _family(case).dead(J1, 3, last_error=b"e", died_at=-2, **CHILD)
+
+
+def _lanes(case: Case) -> Seed:
+    """Two lanes and the flat set, with work and with settings."""
+    seed = case.seed().pending(J1, group=RED.encode()).pending(J2, group=RED.encode()).pending(J3, group=BLUE.encode())
+    return seed.pending(J4).weight(RED, 2).limit(BLUE, 3)
 
 
 def _with_subkeys(seed: Seed) -> Seed:
@@ -202,7 +244,7 @@ SAMPLES: Final = (
     Sample(
         "remove", lambda c: (_with_subkeys(_child(c)).string(c.keys.dedup("d"), J1), remove(c.keys, J1, dedup_id="d"))
     ),
-    Sample("remove waiting", lambda c: (_family(c).pending(J1, **CHILD).ring(RED), remove(c.keys, J1))),
+    Sample("remove waiting", lambda c: (_family(c).pending(J1, **CHILD), remove(c.keys, J1))),
     Sample("reprocess", lambda c: (_dead_child(c), reprocess(c.keys, J1, fresh=True))),
     Sample("reprocess flat", lambda c: (c.seed().dead(J1, 3), reprocess(c.keys, J1))),
     Sample("reprocess_many", lambda c: (_dead_child(c).dead(J2, 3), reprocess_many(c.keys))),
@@ -217,6 +259,48 @@ SAMPLES: Final = (
     Sample("resume", lambda c: (c.seed().paused(), resume(c.keys))),
     Sample("drain", lambda c: (_with_subkeys(c.seed().pending(J1).scheduled(J2, due=1)), drain(c.keys, schedule=True))),
     Sample("obliterate", lambda c: (_with_subkeys(c.seed().paused().pending(J1)), obliterate(c.keys))),
+    Sample("genqueue", lambda c: (c.seed().pending(J2), genqueue(c.keys, J1, b"x", lane=RED, max_attempts=2))),
+    Sample("genqueue to more", lambda c: (_lanes(c).forget(J1), genqueue(c.keys, J1, b"x", lane=RED))),
+    Sample(
+        "enqueue_many into lanes",
+        lambda c: (
+            _lanes(c).forget(J1).forget(J3),
+            enqueue_many(c.keys, [NewJob(J1, b"x", lane=RED), NewJob(J3, b"y", 3, BLUE), NewJob(PARENT, b"z")]),
+        ),
+    ),
+    Sample("enqueue_in into a lane", lambda c: (c.seed(), enqueue_in(c.keys, J1, b"x", delay_ms=HOUR, lane=RED))),
+    Sample("gclaim", lambda c: (_lanes(c), gclaim(c.keys, lease_ms=HOUR))),
+    Sample("gclaim the last", lambda c: (c.seed().pending(J1, group=RED.encode()), gclaim(c.keys, lease_ms=HOUR))),
+    Sample("gwclaim", lambda c: (_lanes(c), gwclaim(c.keys, lease_ms=HOUR))),
+    Sample("gbclaim", lambda c: (_lanes(c), gbclaim(c.keys, lease_ms=HOUR, cap=50))),
+    Sample("take", lambda c: (_lanes(c), take(c.keys, lease_ms=HOUR, size=2, worth=b"5", watcher="me"))),
+    Sample(
+        "take all",
+        lambda c: (
+            _lanes(c).row(J1, attempts=1).concurrency(9).wakes(1).scheduled(PARENT, due=1),
+            take(c.keys, lease_ms=HOUR, size=9, worth=b"beat", watcher="me", park_ms=HOUR),
+        ),
+    ),
+    Sample("wake", lambda c: (_lanes(c).watched("me", until=1), wake(c.keys, worth=3, watcher="me"))),
+    Sample("gweight", lambda c: (_lanes(c), gweight(c.keys, BLUE, 5))),
+    Sample("gweight none", lambda c: (_lanes(c), gweight(c.keys, RED, None))),
+    Sample("gpause", lambda c: (_lanes(c), gpause(c.keys, RED))),
+    Sample("gresume", lambda c: (_lanes(c).parked(RED), gresume(c.keys, RED))),
+    Sample("glimit", lambda c: (_lanes(c).in_flight(RED, 1), glimit(c.keys, RED, 1))),
+    Sample("glimit none", lambda c: (_lanes(c).in_flight(BLUE, 3), glimit(c.keys, BLUE, None))),
+    Sample("greassign", lambda c: (_lanes(c), greassign(c.keys, J3, RED))),
+    Sample("gdrain", lambda c: (_with_subkeys(_lanes(c)), gdrain(c.keys, RED))),
+    Sample("greap_group", lambda c: (_child(c, ends=-1), greap_group(c.keys, RED, max_attempts=3))),
+    Sample("greap_group dead", lambda c: (_child(c, 3, ends=-1), greap_group(c.keys, RED, max_attempts=3))),
+    Sample("depth", lambda c: (_lanes(c), depth(c.keys, RED))),
+    Sample("lanes", lambda c: (_lanes(c).parked("other"), lanes(c.keys, limit=2))),
+    Sample("set_concurrency", lambda c: (_lanes(c), set_concurrency(c.keys, 5))),
+    Sample("set_concurrency none", lambda c: (_lanes(c).concurrency(2), set_concurrency(c.keys, None))),
+    Sample("resume with work", lambda c: (_lanes(c).paused().concurrency(2), resume(c.keys))),
+    Sample(
+        "complete at the ceiling",
+        lambda c: (_lanes(c).concurrency(1).active(PARENT, 1, ends=1), complete(c.keys, PARENT, _ONE)),
+    ),
     Sample("lease_node", lambda c: (c.seed(), lease_node(b"me", node=None, mark_ms=5, lease_ms=HOUR))),
     Sample("lease_node again", lambda c: (c.seed(), lease_node(b"me", node=0, mark_ms=5, lease_ms=HOUR))),
     Sample("return_node", lambda c: (c.seed(), return_node(b"me", 3, last_ms=5))),

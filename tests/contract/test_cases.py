@@ -113,7 +113,7 @@ def test_case_65_no_handle_reads_a_clock(case: Case, monkeypatch: pytest.MonkeyP
 
 
 def test_case_67_a_job_that_retries_for_thirty_hours_has_no_hidden_expiry(case: Case) -> None:
-    case.given(case.seed().pending(J1, group=RED.encode()).ring(RED).pending(J2))
+    case.given(case.seed().pending(J1, group=RED.encode()).pending(J2))
     for attempt in range(1, 31):
         assert case.body.run(claim(case.keys, lease_ms=HOUR)) == Claimed(J2, b"p", Token(attempt))
         call = retry(case.keys, J2, Token(attempt), delay_ms=HOUR, max_attempts=99, error="e")
@@ -121,7 +121,7 @@ def test_case_67_a_job_that_retries_for_thirty_hours_has_no_hidden_expiry(case: 
         assert all(entry.ttl is None and not entry.field_ttls for entry in case.body.dump().values())
         case.body.advance(1)
         assert case.body.run(promote(case.keys)).count == 1
-    seed = case.seed().pending(J1, group=RED.encode()).ring(RED).pending(J2, 30, last_error=b"e")
+    seed = case.seed().pending(J1, group=RED.encode()).pending(J2, 30, last_error=b"e").wakes(1)
     case.shows(seed)
 
 

@@ -7,8 +7,10 @@ from echomq.records import Claimed, Empty, Token
 from echomq.transitions.claim import claim
 from echomq.transitions.is_paused import is_paused
 from tests.harness.case import Case, published_form
-from tests.harness.jobs import J1, J2, J3
+from tests.harness.jobs import J1, J2, J3, RED
 from tests.harness.state import HOUR, job_number
+
+red = RED.encode()
 
 
 def test_the_oldest_mint_is_leased_with_the_next_token(case: Case) -> None:
@@ -98,3 +100,31 @@ def test_any_value_of_paused_counts(case: Case) -> None:
 def test_a_lease_is_positive_and_at_most_a_week(case: Case, lease_ms: int) -> None:
     with pytest.raises(BadInput):
         claim(case.keys, lease_ms=lease_ms)
+
+
+# --- grouped jobs that another speaker put into the flat set ----------------------------------------------------------
+
+
+def test_w08_a_grouped_job_goes_home_to_its_lane_and_the_next_is_claimed(case: Case) -> None:
+    seed = case.seed().row(J1, state=b"pending", group=red).pending(J2)
+    case.given(seed.copy().member(case.keys.pending, J1, 0))
+    after = seed.copy().pending(J1).active(J2, 1, ends=1).wakes(1)
+    case.step(claim(case.keys, lease_ms=HOUR), Claimed(J2, b"p", Token(1)), after)
+
+
+def test_w08_grouped_jobs_alone_go_home_and_nothing_is_claimed(case: Case) -> None:
+    seed = case.seed().row(J1, state=b"pending", group=red).row(J2, state=b"pending", group=red).limit(RED, 1)
+    case.given(seed.copy().member(case.keys.pending, J1, 0).member(case.keys.pending, J2, 0))
+    case.step(claim(case.keys, lease_ms=HOUR), Empty(), seed.copy().pending(J1).pending(J2).wakes(1))
+
+
+def test_w08_a_full_lane_takes_its_job_and_stays_off_the_ring(case: Case) -> None:
+    seed = case.seed().row(J1, state=b"pending", group=red).limit(RED, 1).in_flight(RED, 1)
+    case.given(seed.copy().member(case.keys.pending, J1, 0))
+    case.step(claim(case.keys, lease_ms=HOUR), Empty(), seed.copy().pending(J1))
+
+
+def test_rule_3_a_grouped_job_whose_lane_is_damaged_is_told_and_nothing_is_consumed(case: Case) -> None:
+    seed = case.seed().row(J1, state=b"pending", group=red).pending(J2).string(case.keys.lane(RED), b"x")
+    case.given(seed.member(case.keys.pending, J1, 0))
+    case.refuses_type(claim(case.keys, lease_ms=HOUR), match=RED)

@@ -8,8 +8,10 @@ from echomq.states import SetName
 from echomq.transitions.browse import browse
 from echomq.transitions.claim_many import claim_many
 from tests.harness.case import Case
-from tests.harness.jobs import J1, J2, J3, J4
+from tests.harness.jobs import BLUE, J1, J2, J3, J4, RED
 from tests.harness.state import HOUR, job_number
+
+red, blue = RED.encode(), BLUE.encode()
 
 
 def test_the_oldest_are_leased_in_mint_order_on_one_deadline(case: Case) -> None:
@@ -93,3 +95,52 @@ def test_w02_a_wrong_key_of_any_kind_consumes_nothing(case: Case) -> None:
 def test_the_size_is_one_to_a_thousand(case: Case, size: int) -> None:
     with pytest.raises(BadInput):
         claim_many(case.keys, lease_ms=HOUR, size=size)
+
+
+# --- grouped jobs that another speaker put into the flat set ----------------------------------------------------------
+
+
+def test_w08_grouped_jobs_go_home_to_their_lanes(case: Case) -> None:
+    seed = case.seed().row(J1, state=b"pending", group=red).pending(J2).row(J3, state=b"pending", group=blue)
+    case.given(seed.copy().member(case.keys.pending, J1, 0).member(case.keys.pending, J3, 0))
+    after = seed.copy().pending(J1).pending(J3).active(J2, 1, ends=1).wakes(1, 1)
+    case.step(claim_many(case.keys, lease_ms=HOUR, size=5), ClaimedMany((Claimed(J2, b"p", Token(1)),), left=0), after)
+
+
+def test_rule_3_a_grouped_job_whose_lane_is_damaged_goes_to_dead(case: Case) -> None:
+    seed = case.seed().row(J1, state=b"pending", group=red).pending(J2).string(case.keys.lane(RED), b"x")
+    case.given(seed.copy().member(case.keys.pending, J1, 0))
+    text = b"WRONGTYPE the key %b holds a value of another type" % case.keys.lane(RED)
+    after = seed.copy().dead(J1, last_error=text, died_at=0).active(J2, 1, ends=1)
+    claimed = ClaimedMany((Claimed(J2, b"p", Token(1)),), left=0, broken=(J1,))
+    case.step(claim_many(case.keys, lease_ms=HOUR, size=5), claimed, after)
+
+
+# --- the ceiling ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ceiling", "active", "served"), [(3, 1, 2), (3, 3, 0), (3, 5, 0), (9, 1, 4)])
+def test_no_more_are_leased_than_the_ceiling_leaves_room_for(
+    case: Case, ceiling: int, active: int, served: int
+) -> None:
+    seed = case.seed().concurrency(ceiling)
+    for number in range(active):
+        seed.active(job_number(100 + number), 1, ends=5)
+    jobs = (J1, J2, J3, J4)
+    for job in jobs:
+        seed.pending(job)
+    case.given(seed)
+    after = seed.copy()
+    for job in jobs[:served]:
+        after.active(job, 1, ends=1)
+    claimed = tuple(Claimed(job, b"p", Token(1)) for job in jobs[:served])
+    case.step(claim_many(case.keys, lease_ms=HOUR, size=9), ClaimedMany(claimed, left=4 - served), after)
+
+
+@pytest.mark.parametrize("ceiling", [b"0", b"-1", b"many", b"", b"1.5"])
+def test_a_ceiling_that_is_no_number_of_at_least_one_is_none(case: Case, ceiling: bytes) -> None:
+    seed = case.seed().fields(case.keys.meta, concurrency=ceiling).pending(J1).active(J2, 1, ends=1)
+    case.given(seed)
+    answer = case.body.run(claim_many(case.keys, lease_ms=HOUR, size=9))
+    assert isinstance(answer, ClaimedMany)
+    assert len(answer.jobs) == 1

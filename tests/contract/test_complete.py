@@ -83,7 +83,7 @@ def test_w09_a_held_parent_has_no_holder(case: Case) -> None:
 def test_a_late_completion_counts_while_nobody_has_claimed_again(case: Case) -> None:
     case.given(case.seed().active(J1, 1, ends=-1).pending(J2))
     case.body.run(reap(case.keys))
-    case.step(complete(case.keys, J1, Token(1)), Completed(J1), case.seed().pending(J2).completed(1))
+    case.step(complete(case.keys, J1, Token(1)), Completed(J1), case.seed().pending(J2).completed(1).wakes(1))
 
 
 def test_an_overdue_lease_that_nobody_took_is_still_the_holders(case: Case) -> None:
@@ -101,7 +101,7 @@ def test_published_arguments_and_replies(case: Case) -> None:
 
 def test_a_grouped_completion_frees_the_groups_slot_and_enters_the_ring(case: Case) -> None:
     seed = case.seed().active(J1, 1, ends=1, group=RED.encode()).pending(J2, group=RED.encode())
-    seed.in_flight(RED, 2).limit(RED, 2).ring(BLUE)
+    seed.in_flight(RED, 2).limit(RED, 2).pending(J3, group=BLUE.encode())
     case.given(seed)
     after = seed.copy().forget(J1).in_flight(RED, 1).ring(BLUE, RED).wakes(1).completed(1)
     case.step(complete(case.keys, J1, Token(1)), Completed(J1), after)
@@ -126,7 +126,7 @@ def test_the_ring_entry_rule_holds_back(case: Case, hindrance: str) -> None:
         case "limit":
             seed.limit(RED, 2)
         case "on the ring":
-            seed.ring(BLUE, RED)
+            seed.ring(RED)
     case.given(seed)
     case.step(complete(case.keys, J1, Token(1)), Completed(J1), seed.copy().forget(J1).in_flight(RED, 2).completed(1))
 
@@ -137,17 +137,18 @@ def test_wake_tokens_are_at_most_64(case: Case) -> None:
         .active(J1, 1, ends=1, group=RED.encode())
         .pending(J2, group=RED.encode())
         .in_flight(RED, 1)
-        .wakes(64)
+        .limit(RED, 1)
+        .wakes(*[1] * 64)
     )
     case.given(seed)
-    after = seed.copy().forget(J1).in_flight(RED, None).ring(RED).completed(1)
+    after = seed.copy().forget(J1).in_flight(RED, None).completed(1)
     case.step(complete(case.keys, J1, Token(1)), Completed(J1), after)
 
 
 def test_a_late_grouped_completion_leaves_its_lane_and_an_empty_lane_leaves_the_ring(case: Case) -> None:
-    seed = case.seed().pending(J1, 1, group=RED.encode()).ring(RED, BLUE, RED).in_flight(RED, 1)
+    seed = case.seed().pending(J1, 1, group=RED.encode()).pending(J2, group=BLUE.encode()).in_flight(RED, 1)
     case.given(seed)
-    case.step(complete(case.keys, J1, Token(1)), Completed(J1), seed.copy().forget(J1).ring(BLUE).completed(1))
+    case.step(complete(case.keys, J1, Token(1)), Completed(J1), seed.copy().forget(J1).completed(1))
 
 
 # --- flow children of another speaker ---------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ def test_a_child_tells_its_parent_and_the_last_one_releases_it(case: Case) -> No
     once = seed.copy().forget(J1).string(row + b":dependencies", b"1").completed(1)
     once.fields(row + b":processed", **{J1.decode(): b"r1"})
     case.step(complete(case.keys, J1, Token(1), result=b"r1"), Completed(J1), once)
-    twice = once.copy().forget(J2).string(row + b":dependencies", b"0").completed(2).pending(PARENT)
+    twice = once.copy().forget(J2).string(row + b":dependencies", b"0").completed(2).pending(PARENT).wakes(1)
     twice.fields(row + b":processed", **{J2.decode(): bytes(J2)})
     case.step(complete(case.keys, J2, Token(1)), Completed(J2), twice)
 
@@ -171,7 +172,7 @@ def test_w13_the_parent_is_read_in_the_script(case: Case) -> None:
     seed = case.seed().row(PARENT, state=b"awaiting_children").string(row + b":dependencies", b"1")
     seed.active(J1, 1, ends=1, parent=PARENT)
     case.given(seed)
-    after = seed.copy().forget(J1).string(row + b":dependencies", b"0").completed(1).pending(PARENT)
+    after = seed.copy().forget(J1).string(row + b":dependencies", b"0").completed(1).pending(PARENT).wakes(1)
     after.fields(row + b":processed", **{J1.decode(): bytes(J1)})
     case.replies(published_form(complete(case.keys, J1, Token(1)), J1, 1, case.keys.base), 1)
     case.shows(after)
@@ -182,7 +183,7 @@ def test_w03_a_child_that_completes_after_its_lapse_still_counts(case: Case) -> 
     seed = case.seed().row(PARENT, state=b"awaiting_children").string(row + b":dependencies", b"1")
     seed.pending(J1, 1, parent=PARENT)
     case.given(seed)
-    after = seed.copy().forget(J1).string(row + b":dependencies", b"0").completed(1).pending(PARENT)
+    after = seed.copy().forget(J1).string(row + b":dependencies", b"0").completed(1).pending(PARENT).wakes(1)
     after.fields(row + b":processed", **{J1.decode(): b"r"})
     case.step(complete(case.keys, J1, Token(1), result=b"r"), Completed(J1), after)
 
@@ -245,7 +246,7 @@ def test_w08_a_released_parent_goes_back_to_its_own_lane(case: Case) -> None:
     seed = case.seed().row(PARENT, state=b"awaiting_children", group=RED.encode()).string(row + b":dependencies", b"1")
     seed.active(J1, 1, ends=1, parent=PARENT)
     case.given(seed)
-    after = seed.copy().forget(J1).string(row + b":dependencies", b"0").completed(1).pending(PARENT).ring(RED).wakes(1)
+    after = seed.copy().forget(J1).string(row + b":dependencies", b"0").completed(1).pending(PARENT).wakes(1)
     after.fields(row + b":processed", **{J1.decode(): bytes(J1)})
     case.step(complete(case.keys, J1, Token(1)), Completed(J1), after)
 

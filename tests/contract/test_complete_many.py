@@ -68,7 +68,7 @@ def test_groups_of_one_batch_are_counted_down_together(case: Case) -> None:
     seed = case.seed().active(J1, 1, ends=1, group=red).active(J2, 1, ends=1, group=red).pending(J3, group=red)
     seed.in_flight(RED, 2).limit(RED, 2)
     case.given(seed)
-    after = seed.copy().forget(J1).forget(J2).in_flight(RED, None).ring(RED).wakes(1).completed(2)
+    after = seed.copy().forget(J1).forget(J2).in_flight(RED, None).wakes(1).completed(2)
     items = [Completion(J1, Token(1)), Completion(J2, Token(1))]
     case.step(complete_many(case.keys, items), (Completed(J1), Completed(J2)), after)
 
@@ -78,7 +78,7 @@ def test_w03_children_of_one_batch_release_their_parent_once(case: Case) -> None
     seed = case.seed().row(PARENT, state=b"awaiting_children").string(row + b":dependencies", b"2")
     seed.active(J1, 1, ends=1, parent=PARENT).pending(J2, 1, parent=PARENT)
     case.given(seed)
-    after = seed.copy().forget(J1).forget(J2).string(row + b":dependencies", b"0").completed(2).pending(PARENT)
+    after = seed.copy().forget(J1).forget(J2).string(row + b":dependencies", b"0").completed(2).pending(PARENT).wakes(1)
     after.fields(row + b":processed", **{J1.decode(): b"r", J2.decode(): bytes(J2)})
     items = [Completion(J1, Token(1), result=b"r"), Completion(J2, Token(1))]
     case.step(complete_many(case.keys, items), (Completed(J1), Completed(J2)), after)

@@ -53,7 +53,12 @@ def test_gone_stale_and_skeleton(case: Case) -> None:
 def test_w06_the_lane_gets_its_slot_back(case: Case) -> None:
     red = RED.encode()
     seed = (
-        case.seed().active(J1, 1, ends=1, group=red).pending(J2, group=red).in_flight(RED, 1).limit(RED, 1).ring(BLUE)
+        case.seed()
+        .active(J1, 1, ends=1, group=red)
+        .pending(J2, group=red)
+        .in_flight(RED, 1)
+        .limit(RED, 1)
+        .pending(J3, group=BLUE.encode())
     )
     case.given(seed)
     after = seed.copy().scheduled(J1, due=1).in_flight(RED, None).ring(BLUE, RED).wakes(1)
@@ -63,14 +68,14 @@ def test_w06_the_lane_gets_its_slot_back(case: Case) -> None:
 def test_w06_after_a_lapse_the_job_leaves_its_ready_set(case: Case) -> None:
     case.given(case.seed().active(J1, 1, ends=-1))
     case.body.run(reap(case.keys))
-    case.step(delay(case.keys, J1, Token(1), delay_ms=HOUR), Delayed(J1), case.seed().scheduled(J1, 1, due=1))
+    case.step(delay(case.keys, J1, Token(1), delay_ms=HOUR), Delayed(J1), case.seed().scheduled(J1, 1, due=1).wakes(1))
 
 
 def test_w06_after_a_lapse_a_grouped_job_leaves_its_lane(case: Case) -> None:
-    seed = case.seed().pending(J1, 1, group=RED.encode()).ring(RED)
+    seed = case.seed().pending(J1, 1, group=RED.encode())
     case.given(seed)
     call = delay(case.keys, J1, Token(1), delay_ms=HOUR)
-    case.step(call, Delayed(J1), seed.copy().scheduled(J1, due=1).ring())
+    case.step(call, Delayed(J1), seed.copy().scheduled(J1, due=1))
 
 
 def test_w09_who_is_not_the_holder_cannot_postpone(case: Case) -> None:

@@ -13,7 +13,7 @@ from tests.harness.state import job_number
 
 
 def test_the_waiting_go_and_the_others_stay(case: Case) -> None:
-    seed = case.seed().active(J3, 1, ends=1).scheduled(J4, due=1).dead(J5).pending(J6, group=RED.encode()).ring(RED)
+    seed = case.seed().active(J3, 1, ends=1).scheduled(J4, due=1).dead(J5).pending(J6, group=RED.encode())
     row = case.keys.job(J1)
     full = seed.copy().pending(J1).pending(J2).lines(row + b":logs", b"a").fields(row + b":processed", x=b"1")
     case.given(full.string(row + b":dependencies", b"1").string(row + b":lock", b"1", ttl=1))

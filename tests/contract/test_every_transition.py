@@ -138,7 +138,8 @@ def test_an_empty_database_is_no_trouble(case: Case, sample: Sample) -> None:
         case.body.run(call)
     except ServerError as error:
         raise AssertionError(f"{call.about} failed over an empty database") from error
-    admits = ("enqueue", "enqueue_many", "schedule", "pause", "lease_node")
+    sets = ("gweight", "glimit", "gpause", "set_concurrency")
+    admits = ("enqueue", "genqueue", "enqueue_many", "schedule", "pause", "lease_node", *sets)
     if call.transition.name not in admits:
         case.shows({})
 
@@ -221,6 +222,10 @@ NUMBERS = frozenset(
         "mark_ms",
         "last_ms",
         "node",
+        "cap",
+        "park_ms",
+        "weight",
+        "most",
     ]
 )
 """Names of arguments that are numbers. Empty is allowed where they may be left out."""
@@ -284,7 +289,17 @@ def test_the_least_that_is_taken_is_the_published_form_and_never_half_done(case:
 
 
 NEEDS_MEMORY = frozenset(
-    ["enqueue", "enqueue_many", "schedule", "update_data", "update_progress", "add_log", "lease_node", "repair"]
+    [
+        "enqueue",
+        "genqueue",
+        "enqueue_many",
+        "schedule",
+        "update_data",
+        "update_progress",
+        "add_log",
+        "lease_node",
+        "repair",
+    ]
 )
 """What a full server refuses: whatever makes it fuller. All else must go on, or a full queue could not be emptied."""
 

@@ -20,13 +20,14 @@ def everything(case: Case) -> Seed:
     """Every kind of key that a queue can have."""
     keys, row = case.keys, case.keys.job(J1)
     seed = case.seed().paused().pending(J1).scheduled(J2, due=1).dead(J3).pending(J4, group=RED.encode())
-    seed.pending(J5, group=BLUE.encode()).ring(RED).wakes(1).parked("PRT00000000009").limit(BLUE, 1).in_flight(BLUE, 1)
+    seed.pending(J5, group=BLUE.encode()).wakes(1, 3).parked("PRT00000000009").limit(BLUE, 1).in_flight(BLUE, 1)
     seed.row(PARENT, state=b"awaiting_children").string(keys.job(PARENT) + b":dependencies", b"1")
     seed.lines(row + b":logs", b"a").string(row + b":lock", b"1").fields(row + b":processed", x=b"1")
     seed.fields(row + b":failed", x=b"1").fields(row + b":unsuccessful", x=b"1").fields(row + b":result", result=b"r")
     seed.fields(keys.group_weight, **{RED: b"3"}).lines(keys.flow_outbox, b"entry").string(keys.dedup("d"), J1)
     seed.string(keys.stream_archived(b"s"), b"EVT00000000000").string(keys.limiter, b"1").completed(3).failed(2)
     seed.lines(keys.metrics_completed_data, b"1").lines(keys.metrics_failed_data, b"1").member(keys.repeat, b"r", 1)
+    seed.rota(flat=1, turn=RED, left=2).owes_fresh("", RED).watched("me", until=1)
     return seed.fields(keys.repeatable(b"r"), every_ms=1000)
 
 
@@ -133,7 +134,7 @@ def test_w41_what_a_live_producer_adds_is_deleted_whole_or_stays_whole(case: Cas
 
 
 def test_w41_the_jobs_of_a_lane_go_with_the_lane(case: Case) -> None:
-    seed = case.seed().paused().ring(RED)
+    seed = case.seed().paused()
     for number in range(300, 325):
         seed.pending(job_number(number), group=RED.encode())
     case.given(seed)

@@ -13,7 +13,7 @@ from tests.harness.state import job_number
 def test_what_is_due_is_made_ready_and_the_rest_waits(case: Case) -> None:
     seed = case.seed().scheduled(J1, 2, due=-1, last_error=b"kept").scheduled(J2, due=0).scheduled(J3, due=1)
     case.given(seed)
-    case.step(promote(case.keys), PromotedMany(2, more=False), seed.copy().pending(J1).pending(J2))
+    case.step(promote(case.keys), PromotedMany(2, more=False), seed.copy().pending(J1).pending(J2).wakes(2))
 
 
 def test_time_makes_it_due(case: Case) -> None:
@@ -22,13 +22,13 @@ def test_time_makes_it_due(case: Case) -> None:
     case.body.advance(1)
     case.keeps(promote(case.keys), PromotedMany(0, more=False))
     case.body.advance(1)
-    case.step(promote(case.keys), PromotedMany(1, more=False), seed.copy().pending(J1))
+    case.step(promote(case.keys), PromotedMany(1, more=False), seed.copy().pending(J1).wakes(1))
 
 
 def test_the_limit_takes_the_earliest_and_says_that_more_may_be_due(case: Case) -> None:
     seed = case.seed().scheduled(J1, due=-1).scheduled(J2, due=-3).scheduled(J3, due=-2)
     case.given(seed)
-    case.step(promote(case.keys, limit=2), PromotedMany(2, more=True), seed.pending(J2).pending(J3))
+    case.step(promote(case.keys, limit=2), PromotedMany(2, more=True), seed.pending(J2).pending(J3).wakes(2))
     case.step(promote(case.keys, limit=2), PromotedMany(1, more=False), seed.copy().pending(J1))
 
 
@@ -37,7 +37,7 @@ def test_published_arguments_and_replies(case: Case) -> None:
     case.replies(published_form(promote(case.keys), case.keys.base, 1), 1)
     case.replies(published_form(promote(case.keys), case.keys.base, 10), 1)
     case.replies(published_form(promote(case.keys), case.keys.base, 10), 0)
-    case.shows(case.seed().pending(J1).pending(J2))
+    case.shows(case.seed().pending(J1).pending(J2).wakes(1))
 
 
 def test_without_a_limit_a_hundred_are_promoted(case: Case) -> None:
@@ -51,13 +51,13 @@ def test_without_a_limit_a_hundred_are_promoted(case: Case) -> None:
 def test_w04_ghosts_and_skeletons_are_dropped_and_never_written_to(case: Case) -> None:
     seed = case.seed().scheduled(J1, due=-1).fields(case.keys.job(J3), lock=b"1")
     case.given(seed.copy().member(case.keys.schedule, J2, -1).member(case.keys.schedule, J3, -1))
-    case.step(promote(case.keys), PromotedMany(3, more=False), seed.copy().pending(J1))
+    case.step(promote(case.keys), PromotedMany(3, more=False), seed.copy().pending(J1).wakes(1))
 
 
 def test_a_broken_row_goes_to_dead_and_the_rest_is_promoted(case: Case) -> None:
     seed = case.seed().scheduled(J1, due=-1).broken(J1).scheduled(J2, due=-1)
     case.given(seed)
-    after = seed.copy().out(J1).member(case.keys.dead, J1, 0).pending(J2)
+    after = seed.copy().out(J1).member(case.keys.dead, J1, 0).pending(J2).wakes(1)
     case.step(promote(case.keys), PromotedMany(2, more=False), after)
 
 
@@ -66,7 +66,7 @@ def test_a_grouped_job_goes_to_its_lane_and_enters_the_ring_once(case: Case) -> 
     seed = case.seed().scheduled(J1, due=-1, group=red).scheduled(J2, due=-1, group=red)
     seed.scheduled(J3, due=-1, group=blue).scheduled(J4, due=-1)
     case.given(seed)
-    after = seed.copy().pending(J1).pending(J2).pending(J3).pending(J4).ring(RED, BLUE).wakes(2)
+    after = seed.copy().pending(J1).pending(J2).pending(J3).pending(J4).ring(RED, BLUE).wakes(2, 1, 1)
     case.step(promote(case.keys), PromotedMany(4, more=False), after)
 
 

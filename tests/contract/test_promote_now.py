@@ -9,13 +9,13 @@ from tests.harness.jobs import J1, J2, J3, J4, RED
 def test_a_scheduled_job_is_ready_at_once(case: Case) -> None:
     seed = case.seed().scheduled(J1, 2, due=9).scheduled(J2, due=9)
     case.given(seed)
-    case.step(promote_now(case.keys, J1), Promoted(J1), seed.copy().pending(J1))
+    case.step(promote_now(case.keys, J1), Promoted(J1), seed.copy().pending(J1).wakes(1))
 
 
 def test_a_grouped_job_goes_to_its_lane(case: Case) -> None:
     seed = case.seed().scheduled(J1, due=9, group=RED.encode())
     case.given(seed)
-    case.step(promote_now(case.keys, J1), Promoted(J1), seed.copy().pending(J1).ring(RED).wakes(1))
+    case.step(promote_now(case.keys, J1), Promoted(J1), seed.copy().pending(J1).wakes(1))
 
 
 def test_a_job_elsewhere_is_not_scheduled(case: Case) -> None:

@@ -121,7 +121,7 @@ def test_a_pause_is_a_field_and_moves_nothing(case: Case) -> None:
     case.given(seed)
     case.step(pause(case.keys), Paused(), seed.copy().paused())
     case.keeps(pause(case.keys), Paused())
-    case.step(resume(case.keys), Resumed(), seed)
+    case.step(resume(case.keys), Resumed(), seed.wakes(1))
     case.keeps(resume(case.keys), Resumed())
     case.replies(pause(case.keys), 1)
     case.replies(resume(case.keys), 1)

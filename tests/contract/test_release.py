@@ -10,13 +10,13 @@ from tests.harness.jobs import BLUE, J1, J2, RED
 def test_the_job_is_ready_again_and_its_attempt_is_not_spent(case: Case) -> None:
     seed = case.seed().active(J1, 2, ends=1, unspent=1, last_error=b"kept")
     case.given(seed)
-    case.step(release(case.keys, J1, Token(2)), Released(J1), seed.copy().pending(J1, unspent=2))
+    case.step(release(case.keys, J1, Token(2)), Released(J1), seed.copy().pending(J1, unspent=2).wakes(1))
 
 
 def test_the_attempts_never_go_down(case: Case) -> None:
     seed = case.seed().active(J1, 1, ends=1)
     case.given(seed)
-    case.step(release(case.keys, J1, Token(1)), Released(J1), seed.copy().pending(J1, 1, unspent=1))
+    case.step(release(case.keys, J1, Token(1)), Released(J1), seed.copy().pending(J1, 1, unspent=1).wakes(1))
 
 
 def test_only_a_leased_job_can_be_given_back(case: Case) -> None:
@@ -52,9 +52,9 @@ def test_the_raw_replies(case: Case) -> None:
 
 def test_w08_a_grouped_job_goes_back_to_its_own_lane(case: Case) -> None:
     red = RED.encode()
-    seed = case.seed().active(J1, 1, ends=1, group=red).in_flight(RED, 1).limit(RED, 1).ring(BLUE)
+    seed = case.seed().active(J1, 1, ends=1, group=red).in_flight(RED, 1).limit(RED, 1).pending(J2, group=BLUE.encode())
     case.given(seed)
-    after = seed.copy().pending(J1, unspent=1).in_flight(RED, None).ring(BLUE, RED).wakes(1)
+    after = seed.copy().pending(J1, unspent=1).in_flight(RED, None).wakes(1)
     case.step(release(case.keys, J1, Token(1)), Released(J1), after)
 
 

@@ -8,7 +8,7 @@ from echomq.resp.reply import ErrorReply
 from echomq.transitions.enqueue import enqueue
 from echomq.transitions.remove import remove
 from tests.harness.case import Case
-from tests.harness.jobs import BLUE, J1, J2, RED
+from tests.harness.jobs import BLUE, J1, J2, J3, RED
 from tests.harness.state import Seed
 
 
@@ -65,7 +65,7 @@ def test_case_55_add_unique_then_remove_then_add(case: Case) -> None:
     assert case.body.run(remove(case.keys, J1, dedup_id="nightly")) == Removed(J1)
     case.shows(case.seed())
     assert case.body.run(enqueue(case.keys, J1, b"x")).job == J1
-    case.shows(case.seed().pending(J1, payload=b"x"))
+    case.shows(case.seed().pending(J1, payload=b"x").wakes(1))
 
 
 def test_a_held_marker_refuses_untouched(case: Case) -> None:
@@ -101,24 +101,24 @@ def test_w36_a_lock_field_without_a_ttl_counts_only_under_a_live_lease(case: Cas
 
 def test_w07_a_grouped_job_leaves_its_lane_and_an_empty_lane_leaves_the_ring(case: Case) -> None:
     red = RED.encode()
-    seed = case.seed().pending(J1, group=red).pending(J2, group=red).ring(RED, BLUE)
+    seed = case.seed().pending(J1, group=red).pending(J2, group=red).pending(J3, group=BLUE.encode())
     case.given(seed)
     seed.forget(J1)
     case.step(remove(case.keys, J1), Removed(J1), seed)
-    case.step(remove(case.keys, J2), Removed(J2), case.seed().ring(BLUE))
+    case.step(remove(case.keys, J2), Removed(J2), case.seed().pending(J3, group=BLUE.encode()))
 
 
 def test_w07_a_leased_grouped_job_frees_its_slot(case: Case) -> None:
     red = RED.encode()
     seed = case.seed().active(J1, 1, ends=1, group=red).pending(J2, group=red).in_flight(RED, 1).limit(RED, 1)
     case.given(seed)
-    after = seed.copy().forget(J1).in_flight(RED, None).ring(RED).wakes(1)
+    after = seed.copy().forget(J1).in_flight(RED, None).wakes(1)
     case.step(remove(case.keys, J1), Removed(J1), after)
 
 
 @pytest.mark.parametrize("place", ["scheduled", "dead"])
 def test_w07_a_grouped_job_that_waits_elsewhere_touches_no_lane(case: Case, place: str) -> None:
-    seed = case.seed().pending(J2, group=RED.encode()).ring(RED).in_flight(RED, 3)
+    seed = case.seed().pending(J2, group=RED.encode()).in_flight(RED, 3)
     case.given(placed(seed.copy(), place).row(J1, group=RED.encode()))
     case.step(remove(case.keys, J1), Removed(J1), seed)
 

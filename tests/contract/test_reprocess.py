@@ -10,14 +10,16 @@ from tests.harness.jobs import J1, J2, J3, RED
 def test_a_dead_job_is_ready_again_without_its_error(case: Case) -> None:
     seed = case.seed().dead(J1, 3, last_error=b"boom", died_at=-2, stalled=1, extra=b"kept").failed(1)
     case.given(seed)
-    after = seed.copy().pending(J1).without(case.keys.job(J1), b"last_error", b"died_at")
+    after = seed.copy().pending(J1).without(case.keys.job(J1), b"last_error", b"died_at").wakes(1)
     case.step(reprocess(case.keys, J1), Reprocessed(J1), after)
 
 
 def test_fresh_lets_the_cap_count_anew(case: Case) -> None:
     seed = case.seed().dead(J1, 3, last_error=b"boom", died_at=-2, stalled=1)
     case.given(seed)
-    after = seed.copy().pending(J1, unspent=3).without(case.keys.job(J1), b"last_error", b"died_at", b"stalled")
+    after = (
+        seed.copy().pending(J1, unspent=3).without(case.keys.job(J1), b"last_error", b"died_at", b"stalled").wakes(1)
+    )
     case.step(reprocess(case.keys, J1, fresh=True), Reprocessed(J1), after)
 
 
@@ -37,14 +39,14 @@ def test_published_arguments_and_replies(case: Case) -> None:
     case.replies(call, 1)
     case.errs(call, "EMQSTATE")
     case.replies(published_form(reprocess(case.keys, J2), J2), -1)
-    after = case.seed().pending(J1, 3)
+    after = case.seed().pending(J1, 3).wakes(1)
     case.shows(after)
 
 
 def test_w08_a_grouped_job_goes_back_to_its_own_lane(case: Case) -> None:
     seed = case.seed().dead(J1, 3, group=RED.encode())
     case.given(seed)
-    case.step(reprocess(case.keys, J1), Reprocessed(J1), seed.copy().pending(J1).ring(RED).wakes(1))
+    case.step(reprocess(case.keys, J1), Reprocessed(J1), seed.copy().pending(J1).wakes(1))
 
 
 def test_w04_a_ghost_is_gone_and_nothing_is_minted(case: Case) -> None:

@@ -13,7 +13,7 @@ from echomq.transitions.enqueue import enqueue
 from echomq.transitions.reap import reap
 from echomq.transitions.retry import retry
 from tests.harness.case import Case, published_form
-from tests.harness.jobs import BLUE, GRANDPARENT, J1, J2, PARENT, RED
+from tests.harness.jobs import BLUE, GRANDPARENT, J1, J2, J3, PARENT, RED
 from tests.harness.state import HOUR, Seed
 
 
@@ -78,7 +78,7 @@ def test_a_cap_of_zero_is_dead_at_once_whatever_the_job_says(case: Case) -> None
 def test_a_late_retry_counts_while_nobody_has_claimed_again(case: Case) -> None:
     case.given(case.seed().active(J1, 1, ends=-1))
     case.body.run(reap(case.keys))
-    case.step(failing(case), Scheduled(J1), case.seed().scheduled(J1, 1, due=2, last_error=b"boom"))
+    case.step(failing(case), Scheduled(J1), case.seed().scheduled(J1, 1, due=2, last_error=b"boom").wakes(1))
 
 
 def test_a_missing_row_is_stale(case: Case) -> None:
@@ -136,7 +136,12 @@ def test_w09_token_zero_is_nobodys(case: Case) -> None:
 def test_a_grouped_retry_frees_the_groups_slot(case: Case) -> None:
     red = RED.encode()
     seed = (
-        case.seed().active(J1, 1, ends=1, group=red).pending(J2, group=red).in_flight(RED, 1).limit(RED, 1).ring(BLUE)
+        case.seed()
+        .active(J1, 1, ends=1, group=red)
+        .pending(J2, group=red)
+        .in_flight(RED, 1)
+        .limit(RED, 1)
+        .pending(J3, group=BLUE.encode())
     )
     case.given(seed)
     after = seed.copy().scheduled(J1, due=2, last_error=b"boom").in_flight(RED, None).ring(BLUE, RED).wakes(1)
@@ -144,9 +149,9 @@ def test_a_grouped_retry_frees_the_groups_slot(case: Case) -> None:
 
 
 def test_a_late_grouped_retry_leaves_its_lane(case: Case) -> None:
-    seed = case.seed().pending(J1, 1, group=RED.encode()).ring(RED)
+    seed = case.seed().pending(J1, 1, group=RED.encode())
     case.given(seed)
-    case.step(failing(case), Scheduled(J1), seed.copy().scheduled(J1, due=2, last_error=b"boom").ring())
+    case.step(failing(case), Scheduled(J1), seed.copy().scheduled(J1, due=2, last_error=b"boom"))
 
 
 def test_the_error_is_cut_to_16_kib_and_made_valid(case: Case) -> None:
@@ -191,7 +196,7 @@ def test_an_ignored_death_satisfies_the_parent_and_the_last_one_releases_it(case
     seed = seed.pending(J1, 3, **fields) if late else seed.active(J1, 3, ends=1, **fields)
     case.given(seed)
     row = case.keys.job(PARENT)
-    after = seed.copy().dead(J1, last_error=b"boom", died_at=0).failed(1).pending(PARENT)
+    after = seed.copy().dead(J1, last_error=b"boom", died_at=0).failed(1).pending(PARENT).wakes(1)
     after.string(row + b":dependencies", b"0").fields(row + b":unsuccessful", **{J1.decode(): b"boom"})
     case.step(failing(case, J1, 3), Dead(J1), after)
 

@@ -90,7 +90,7 @@ def in_hours(answer: Answer, start_ms: int) -> Answer:
         value = getattr(answer, field.name)
         if field.name in _INSTANTS and value is not None:
             changed[field.name] = hours(value, start_ms)
-        elif field.name == "retry_after_ms":
+        elif field.name in ("retry_after_ms", "wait_ms"):
             changed[field.name] = round(value / HOUR)
         elif isinstance(value, tuple) or dataclasses.is_dataclass(value):
             changed[field.name] = in_hours(value, start_ms)

@@ -16,7 +16,7 @@ from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions._bodies import body_of
 from echomq.transitions.call import Call
 from tests.harness.body import hours, in_hours
-from tests.harness.state import HOUR, Entry, State, Value, is_instant, is_time_scored
+from tests.harness.state import HOUR, Entry, State, Value, is_instant, is_time_scored, is_watch, rewatched
 from tests.harness.wire import Part, Wire
 
 __all__ = ["LuaBody"]
@@ -80,7 +80,8 @@ class LuaBody:
 
     def _value(self, key: bytes, kind: bytes, value: Reply) -> Value:
         if kind == b"string":
-            return cast("bytes", value)
+            text = cast("bytes", value)
+            return rewatched(text, self._hours) if is_watch(key) else text
         parts = cast("list[bytes]", value)
         match kind:
             case b"list":
@@ -121,7 +122,7 @@ class LuaBody:
     def _writes(self, key: bytes, entry: Entry) -> list[list[Part]]:
         value = entry.value
         if isinstance(value, bytes):
-            return [[b"SET", key, value]]
+            return [[b"SET", key, rewatched(value, self.at_ms) if is_watch(key) else value]]
         if isinstance(value, tuple | frozenset):
             verb = b"RPUSH" if entry.kind == "list" else b"SADD"
             return [[verb, key, *value]]
@@ -237,6 +238,10 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
       if left >= 0 and left <= span then redis.call('HDEL', key, 'lock')
       elseif left > span then redis.call('HPEXPIRE', key, text(left - span), 'FIELDS', 1, 'lock') end
     end
+  end
+  if kind == 'string' and key:sub(-7) == '}:watch' then
+    local name, untilms = redis.call('GET', key):match('^(.+) (%-?%d+)$')
+    if name then redis.call('SET', key, name .. ' ' .. text(tonumber(untilms) - span), 'KEEPTTL') end
   end
   local left = redis.call('PTTL', key)
   if left >= 0 and left <= span then redis.call('DEL', key)

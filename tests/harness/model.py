@@ -12,7 +12,7 @@ from echomq.model.queue import Model
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call
 from tests.harness.body import hours, in_hours
-from tests.harness.state import HOUR, Entry, State, Value, is_instant, is_time_scored
+from tests.harness.state import HOUR, Entry, State, Value, is_instant, is_time_scored, is_watch, rewatched
 
 __all__ = ["ModelBody"]
 
@@ -52,6 +52,8 @@ class ModelBody:
     def _value(self, key: bytes, dumped: Dumped) -> Value:
         value = dumped.value
         match dumped.kind:
+            case Kind.STRING if is_watch(key):
+                return rewatched(cast("bytes", value), self._hours)
             case Kind.STRING | Kind.LIST:
                 return cast("bytes | tuple[bytes, ...]", value)
             case Kind.SET:
@@ -80,6 +82,8 @@ class ModelBody:
 
     def _dumped_value(self, key: bytes, entry: Entry) -> DumpedValue:
         value = entry.value
+        if isinstance(value, bytes) and is_watch(key):
+            return rewatched(value, self.at_ms)
         if isinstance(value, bytes | tuple):
             return value
         if isinstance(value, frozenset):

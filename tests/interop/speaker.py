@@ -110,9 +110,51 @@ class Speaker:
         return self._run(_GENQUEUE, keys, [job, payload, group, self.base])
 
     def gclaim(self, lease_ms: int) -> Reply:
+        return self._lane_claim(_GCLAIM, lease_ms)
+
+    def gwclaim(self, lease_ms: int) -> Reply:
+        """By weight: as many of one lane as its share."""
+        return self._lane_claim(
+            _GMANY.replace("SHARE", "tonumber(call('HGET', ARGV[1] .. 'gweight', g) or '1')"), lease_ms
+        )
+
+    def gbclaim(self, lease_ms: int) -> Reply:
+        """The whole of one lane."""
+        return self._lane_claim(_GMANY.replace("SHARE", "depth"), lease_ms)
+
+    def _lane_claim(self, script: str, lease_ms: int) -> Reply:
         if self.is_paused():
             return []
-        return self._run(_GCLAIM, [self.key("ring"), self.key("active")], [self.base, lease_ms])
+        return self._run(script, [self.key("ring"), self.key("active")], [self.base, lease_ms])
+
+    def gweight(self, group: str, weight: int) -> Reply:
+        return self._run("call('HSET', KEYS[1], ARGV[1], ARGV[2]) return 1", [self.key("gweight")], [group, weight])
+
+    def gpause(self, group: str) -> Reply:
+        script = "call('SADD', KEYS[1], ARGV[1]) call('LREM', KEYS[2], 0, ARGV[1]) return 1"
+        return self._run(script, [self.key("paused"), self.key("ring")], [group])
+
+    def gresume(self, group: str) -> Reply:
+        keys: list[Part] = [self.key(name) for name in ("paused", "ring", "glimit", "gactive", "wake")]
+        return self._run(_GRESUME, keys, [self.base, group])
+
+    def glimit(self, group: str, most: int) -> Reply:
+        keys: list[Part] = [self.key(name) for name in ("glimit", "gactive", "ring", "paused", "wake")]
+        return self._run(_GLIMIT, keys, [self.base, group, most])
+
+    def greassign(self, job: bytes, group: str) -> Reply:
+        keys: list[Part] = [self.row(job), self.lane(group)]
+        keys += [self.key(name) for name in ("ring", "paused", "glimit", "gactive", "wake")]
+        return self._run(_GREASSIGN, keys, [job, group, self.base])
+
+    def gdrain(self, group: str) -> Reply:
+        return self._run(_GDRAIN, [self.base, self.lane(group), self.key("ring")], [group])
+
+    def greap_group(self, group: str, limit: int = 100) -> Reply:
+        return self._run(_GREAP, [self.key("active"), self.base], [group, limit])
+
+    def depth(self, group: str) -> Reply:
+        return self.wire.ask("ZCARD", self.lane(group))
 
     def in_flight(self, group: str) -> int:
         return int(cast("bytes | None", self.wire.ask("HGET", self.key("gactive"), group)) or b"0")
@@ -369,4 +411,93 @@ local act = call('HINCRBY', ARGV[1] .. 'gactive', g, 1)
 local limit = call('HGET', ARGV[1] .. 'glimit', g)
 if (limit and act >= tonumber(limit)) or call('ZCARD', lane) == 0 then call('LREM', KEYS[1], 0, g) end
 return {id, call('HGET', row, 'payload'), token, g}
+"""
+
+_GMANY = """
+local g = call('LMOVE', KEYS[1], KEYS[1], 'LEFT', 'RIGHT')
+if not g then return {} end
+local lane = ARGV[1] .. 'g:' .. g .. ':pending'
+local depth = call('ZCARD', lane)
+if depth == 0 then
+  call('LREM', KEYS[1], 0, g)
+  return {}
+end
+local limit = tonumber(call('HGET', ARGV[1] .. 'glimit', g) or 'inf')
+local act = tonumber(call('HGET', ARGV[1] .. 'gactive', g) or '0')
+local k = math.min(math.max(SHARE, 1), depth, limit - act)
+if k <= 0 then
+  call('LREM', KEYS[1], 0, g)
+  return {}
+end
+local deadline, out = now() + tonumber(ARGV[2]), {}
+for n = 1, k do
+  local id = call('ZPOPMIN', lane)[1]
+  local row = ARGV[1] .. 'job:' .. id
+  local token = call('HINCRBY', row, 'attempts', 1)
+  call('HSET', row, 'state', 'active')
+  call('ZADD', KEYS[2], deadline, id)
+  out[n] = {id, call('HGET', row, 'payload'), token, g}
+end
+act = call('HINCRBY', ARGV[1] .. 'gactive', g, k)
+if act >= limit or call('ZCARD', lane) == 0 then call('LREM', KEYS[1], 0, g) end
+return out
+"""
+
+_GRESUME = """
+call('SREM', KEYS[1], ARGV[2])
+if call('ZCARD', ARGV[1] .. 'g:' .. ARGV[2] .. ':pending') > 0 then
+  enter(ARGV[1], ARGV[2], tonumber(call('HGET', KEYS[4], ARGV[2]) or '0'))
+end
+return 1
+"""
+
+_GLIMIT = """
+local g = ARGV[2]
+call('HSET', KEYS[1], g, ARGV[3])
+local act = tonumber(call('HGET', KEYS[2], g) or '0')
+if act >= tonumber(ARGV[3]) then
+  call('LREM', KEYS[3], 0, g)
+else
+  enter(ARGV[1], g, act, true)
+end
+return 1
+"""
+
+_GREASSIGN = """
+local source = call('HGET', KEYS[1], 'group')
+if not source then return -1 end
+if source == ARGV[2] then return 0 end
+local lane = ARGV[3] .. 'g:' .. source .. ':pending'
+if call('ZREM', lane, ARGV[1]) == 0 then return -2 end
+call('ZADD', KEYS[2], 0, ARGV[1])
+call('HSET', KEYS[1], 'group', ARGV[2])
+enter(ARGV[3], ARGV[2], tonumber(call('HGET', KEYS[6], ARGV[2]) or '0'))
+if call('ZCARD', lane) == 0 then call('LREM', KEYS[3], 0, source) end
+return 1
+"""
+
+_GDRAIN = """
+local ids = call('ZRANGE', KEYS[2], 0, -1)
+for _, id in ipairs(ids) do
+  local row = KEYS[1] .. 'job:' .. id
+  call('DEL', row, row .. ':logs')
+end
+call('DEL', KEYS[2])
+call('LREM', KEYS[3], 0, ARGV[1])
+return #ids
+"""
+
+_GREAP = """
+local ids = call('ZRANGEBYSCORE', KEYS[1], '-inf', now(), 'LIMIT', 0, ARGV[2])
+local count = 0
+for _, id in ipairs(ids) do
+  local g = call('HGET', KEYS[2] .. 'job:' .. id, 'group')
+  if g == ARGV[1] then
+    call('ZREM', KEYS[1], id)
+    lower(KEYS[2], g)
+    ready(KEYS[2], id, g)
+    count = count + 1
+  end
+end
+return count
 """

@@ -70,6 +70,7 @@ from echomq.transitions.update_progress import update_progress
 from tests.harness.case import Case, published_form
 from tests.harness.jobs import J1, J2, J3, J4
 from tests.harness.lua import LuaBody
+from tests.harness.published import as_published
 from tests.harness.state import HOUR
 from tests.harness.wire import Wire
 from tests.interop.speaker import Speaker
@@ -80,7 +81,8 @@ ONE, TWO = Token(1), Token(2)
 
 def begin(case: Case, *jobs: bytes) -> None:
     for job in jobs:
-        case.body.run(enqueue(case.keys, job, b"p"))  # type: ignore[arg-type]  # job ids
+        call = as_published(enqueue(case.keys, job, b"p"), case.keys)  # type: ignore[arg-type]  # job ids
+        case.body.run(call)
 
 
 def test_01_fence(real_server: RealServer) -> None:
@@ -152,7 +154,7 @@ def test_11_reap(case: Case) -> None:
     begin(case, J1)
     case.body.run(claim(case.keys, lease_ms=HOUR))
     case.body.advance(1)
-    case.step(reap(case.keys), Reaped((J1,), (), (), more=False), case.seed().pending(J1, 1))
+    case.step(reap(case.keys), Reaped((J1,), (), (), more=False), case.seed().pending(J1, 1).wakes(1))
 
 
 def test_15_schedule(case: Case) -> None:
@@ -264,7 +266,7 @@ def test_31_remove_job(case: Case) -> None:
 def test_32_reprocess_job(case: Case) -> None:
     case.given(case.seed().dead(J1, 3, last_error=b"e").pending(J2))
     case.keeps(reprocess(case.keys, J2), NotDead(J2))
-    after = case.seed().pending(J1, 3).pending(J2)
+    after = case.seed().pending(J1, 3).pending(J2).wakes(1)
     case.step(reprocess(case.keys, J1), Reprocessed(J1), after)
 
 

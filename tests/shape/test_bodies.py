@@ -27,11 +27,9 @@ UNBOUNDED: Final = {
 
 ALLOWED: Final = {
     ("get_job", "a whole collection"): "a row has some ten fields, and reading it is what is asked for",
-    (
-        "lanes",
-        "a walk of one key",
-    ): "bounded slices of the settings; the answer says where to go on",
     ("repair", "a walk of the keyspace"): "one slice a call, for an operator; the answer says where to go on",
+    ("repair", "a whole range"): "the ring, once in a slice that has a lane in it; for an operator",
+    ("lanes", "a walk of one key"): "settings of lanes without jobs have no order; one slice a call",
     ("obliterate", "a walk of the keyspace"): "one slice a call, for an operator; the answer says where to go on",
 }
 

@@ -7,12 +7,14 @@ from echomq.keys import QueueKeys
 from echomq.records import (
     Absent,
     ActiveJobs,
+    AlreadyThere,
     Broken,
     BrowsedJob,
     Claimed,
     ClaimedMany,
     Completed,
     Completion,
+    ConcurrencySet,
     Counts,
     Dead,
     Delayed,
@@ -24,6 +26,9 @@ from echomq.records import (
     Failed,
     Finished,
     Gone,
+    LaneInfo,
+    LanePage,
+    LaneSet,
     Locked,
     Logged,
     Logs,
@@ -36,6 +41,7 @@ from echomq.records import (
     NodesTaken,
     NotDead,
     NotExtended,
+    NotInLane,
     NotPaused,
     NotScheduled,
     Obliterated,
@@ -45,6 +51,7 @@ from echomq.records import (
     PromotedMany,
     Purged,
     Reaped,
+    Reassigned,
     Released,
     Removed,
     Repaired,
@@ -55,6 +62,7 @@ from echomq.records import (
     Scheduled,
     Stale,
     StoredJob,
+    Taken,
     Token,
     Updated,
     Waiting,
@@ -70,15 +78,28 @@ from echomq.transitions.complete import complete
 from echomq.transitions.complete_many import complete_many
 from echomq.transitions.counts import counts
 from echomq.transitions.delay import delay
+from echomq.transitions.depth import depth
 from echomq.transitions.drain import drain
 from echomq.transitions.enqueue import enqueue
 from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.extend import extend
 from echomq.transitions.extend_many import extend_many
+from echomq.transitions.gbclaim import gbclaim
+from echomq.transitions.gclaim import gclaim
+from echomq.transitions.gdrain import gdrain
+from echomq.transitions.genqueue import genqueue
 from echomq.transitions.get_job import get_job
 from echomq.transitions.get_result import get_result
 from echomq.transitions.get_state import get_state
+from echomq.transitions.glimit import glimit
+from echomq.transitions.gpause import gpause
+from echomq.transitions.greap_group import greap_group
+from echomq.transitions.greassign import greassign
+from echomq.transitions.gresume import gresume
+from echomq.transitions.gwclaim import gwclaim
+from echomq.transitions.gweight import gweight
 from echomq.transitions.is_paused import is_paused
+from echomq.transitions.lanes import lanes
 from echomq.transitions.lease_node import lease_node
 from echomq.transitions.logs import logs
 from echomq.transitions.metrics import metrics
@@ -98,8 +119,11 @@ from echomq.transitions.resume import resume
 from echomq.transitions.retry import retry
 from echomq.transitions.return_node import return_node
 from echomq.transitions.schedule import enqueue_at, enqueue_in
+from echomq.transitions.set_concurrency import set_concurrency
+from echomq.transitions.take import take
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
+from echomq.transitions.wake import wake
 
 __all__ = ["KEYS", "ROWS", "J", "K", "Row", "T"]
 
@@ -232,12 +256,12 @@ ROWS: tuple[Row, ...] = (
     row(delay(KEYS, J, T, at_ms=8, unspent=True), "$ active schedule", (J, 3, b"at", 8, b"1")),
     row(drain(KEYS, limit=2), ". pending", (2,), (1, Drained(1, more=False)), (2, Drained(2, more=True))),
     row(drain(KEYS, schedule=True), ". pending schedule", (1000,)),
-    row(enqueue(KEYS, J, b"p"), "$ pending", (J, b"p"), (1, Enqueued(J)), (0, Duplicate(J))),
-    row(enqueue(KEYS, J, b"p", max_attempts=4), "$ pending", (J, b"p", 4)),
+    row(enqueue(KEYS, J, b"p"), "$ pending wake", (J, b"p"), (1, Enqueued(J)), (0, Duplicate(J))),
+    row(enqueue(KEYS, J, b"p", max_attempts=4), "$ pending wake", (J, b"p", 4)),
     row(
-        enqueue_many(KEYS, [NewJob(J, b"p"), NewJob(K, b"q", 4)]),
+        enqueue_many(KEYS, [NewJob(J, b"p"), NewJob(K, b"q", 4, "red")]),
         "pending .",
-        (J, b"p", b"", K, b"q", 4),
+        (J, b"p", b"", b"", K, b"q", 4, b"red"),
         ([1, 0], (Enqueued(J), Duplicate(K))),
     ),
     row(extend(KEYS, J, T, lease_ms=5), "active $", (J, 3, 5), (1, Extended(J)), (-1, Gone(J)), (STALE, Stale(J))),
@@ -248,6 +272,111 @@ ROWS: tuple[Row, ...] = (
         ([], NotExtended(())),
         ([K], NotExtended((K,))),
     ),
+    row(depth(KEYS, "red"), "g:red:pending", (), (7, 7)),
+    row(
+        gclaim(KEYS, lease_ms=5),
+        "ring active meta",
+        (BASE, 5),
+        ([b"paused"], Paused()),
+        ([], Empty()),
+        ([J, b"p", 3, b"red"], Claimed(J, b"p", T, "red")),
+        ([J, None, 3, b"red"], Claimed(J, None, T, "red")),
+    ),
+    row(
+        gwclaim(KEYS, lease_ms=5),
+        "ring active meta",
+        (BASE, 5),
+        ([b"paused"], Paused()),
+        ([], ()),
+        (
+            [[J, b"p", 3, b"red"], [K, None, 3, b"red"]],
+            (Claimed(J, b"p", T, "red"), Claimed(K, None, T, "red")),
+        ),
+    ),
+    row(
+        gbclaim(KEYS, lease_ms=5),
+        "ring active meta",
+        (BASE, 5, 100),
+        ([b"paused"], Paused()),
+        ([], ()),
+        ([[J, b"p", 3, b"red"]], (Claimed(J, b"p", T, "red"),)),
+    ),
+    row(gbclaim(KEYS, lease_ms=5, cap=7), "ring active meta", (BASE, 5, 7)),
+    row(
+        gdrain(KEYS, "red", limit=2),
+        ". g:red:pending ring",
+        (b"red", 2),
+        (1, Drained(1, more=False)),
+        (2, Drained(2, more=True)),
+    ),
+    row(gdrain(KEYS, "red"), ". g:red:pending ring", (b"red", 1000)),
+    row(
+        genqueue(KEYS, J, b"p", lane="red"),
+        "$ g:red:pending ring paused glimit gactive wake lanes",
+        (J, b"p", b"red"),
+        (1, Enqueued(J)),
+        (0, Duplicate(J)),
+    ),
+    row(
+        genqueue(KEYS, J, b"p", lane="red", max_attempts=4),
+        "$ g:red:pending ring paused glimit gactive wake lanes",
+        (J, b"p", b"red", 4),
+    ),
+    row(glimit(KEYS, "red", 4), "glimit gactive ring paused wake", (BASE, b"red", 4), (1, LaneSet("red"))),
+    row(glimit(KEYS, "red", None), "glimit gactive ring paused wake", (BASE, b"red", b"")),
+    row(gpause(KEYS, "red"), "paused ring", (b"red",), (1, LaneSet("red"))),
+    row(gresume(KEYS, "red"), "paused ring glimit gactive wake", (BASE, b"red"), (1, LaneSet("red"))),
+    row(greap_group(KEYS, "red"), "active .", (b"red", 100), (0, 0), (7, 7)),
+    row(greap_group(KEYS, "red", limit=5, max_attempts=3), "active .", (b"red", 5, 3)),
+    row(
+        greassign(KEYS, J, "red"),
+        "$ g:red:pending ring paused glimit gactive wake",
+        (J, b"red", BASE),
+        (1, Reassigned(J, "red")),
+        (0, AlreadyThere(J, "red")),
+        (-1, Gone(J)),
+        (-2, NotInLane(J)),
+    ),
+    row(gweight(KEYS, "red", 4), "gweight", (b"red", 4), (1, LaneSet("red"))),
+    row(gweight(KEYS, "red", None), "gweight", (b"red", b"")),
+    row(
+        lanes(KEYS),
+        ".",
+        (b"", 100),
+        ([b"lanes", b"", []], LanePage((), None)),
+        (
+            [b"lanes", b"lanes red", [[b"red", 7, 2, 9, 3, 1, J], [b"x", 0, 0, b"", b"", 0, b""]]],
+            LanePage(
+                (
+                    LaneInfo(lane="red", depth=7, in_flight=2, limit=9, weight=3, paused=True, oldest=J),
+                    LaneInfo(lane="x", depth=0, in_flight=0, limit=None, weight=1, paused=False, oldest=None),
+                ),
+                "lanes red",
+            ),
+        ),
+    ),
+    row(lanes(KEYS, cursor="lanes red", limit=5), ".", (b"lanes red", 5)),
+    row(set_concurrency(KEYS, 4), "meta .", (4,), (1, ConcurrencySet(4))),
+    row(set_concurrency(KEYS, None), "meta .", (b"",), (1, ConcurrencySet(None))),
+    row(
+        take(KEYS, lease_ms=5, size=2),
+        "ring pending active meta wake dead .",
+        (5, 2, b"", b"", 1000),
+        ([b"paused"], Paused()),
+        (
+            [b"taken", 1, 0, 0, [], [[J, b"p", 3, b"red"], [K, None, 3, b""]]],
+            Taken((Claimed(J, b"p", T, "red"), Claimed(K, None, T)), more=True, full=False, due=False, wait_ms=0),
+        ),
+        ([b"empty", 0, 1, 0, [K], []], Taken((), more=False, full=False, due=True, wait_ms=0, broken=(K,))),
+        ([b"full", 0, 0, 7, [], []], Taken((), more=False, full=True, due=False, wait_ms=7)),
+    ),
+    row(
+        take(KEYS, lease_ms=5, size=2, worth=b"9", watcher="me", park_ms=77),
+        "ring pending active meta wake dead .",
+        (5, 2, b"9", b"me", 77),
+    ),
+    row(wake(KEYS, worth=9, watcher="me"), "wake ring pending .", (9, b"me"), (1, True), (0, False)),
+    row(wake(KEYS, worth=9), "wake ring pending .", (9, b"")),
     row(
         get_job(KEYS, J),
         "$",
@@ -400,7 +529,7 @@ ROWS: tuple[Row, ...] = (
         ([b"not_scheduled"], NotScheduled(J)),
         ([b"gone"], Gone(J)),
     ),
-    row(resume(KEYS), "meta", (), (1, Resumed())),
+    row(resume(KEYS), "meta .", (), (1, Resumed())),
     row(
         retry(KEYS, J, T, delay_ms=8, max_attempts=5, error="why"),
         "active schedule dead $",
@@ -418,12 +547,18 @@ ROWS: tuple[Row, ...] = (
     ),
     row(
         enqueue_in(KEYS, J, b"p", delay_ms=8),
-        "$ schedule",
+        "$ schedule wake",
         (J, b"p", b"in", 8),
         (1, Scheduled(J)),
         (0, Duplicate(J)),
     ),
-    row(enqueue_at(KEYS, J, b"p", at_ms=8, max_attempts=4), "$ schedule", (J, b"p", b"at", 8, 4)),
+    row(enqueue_at(KEYS, J, b"p", at_ms=8, max_attempts=4), "$ schedule wake", (J, b"p", b"at", 8, 4)),
+    row(enqueue_at(KEYS, J, b"p", at_ms=8, lane="red"), "$ schedule wake", (J, b"p", b"at", 8, b"", b"red")),
+    row(
+        enqueue_in(KEYS, J, b"p", delay_ms=8, lane="red", max_attempts=4),
+        "$ schedule wake",
+        (J, b"p", b"in", 8, 4, b"red"),
+    ),
     row(update_data(KEYS, J, b"p"), "$", (b"p",), (1, Updated(J)), (-1, Gone(J)), (STALE, Stale(J))),
     row(update_data(KEYS, J, b"p", token=T), "$", (b"p", 3)),
     row(

@@ -21,18 +21,37 @@ from echomq.states import SetName
 from echomq.transitions.add_log import add_log
 from echomq.transitions.browse import browse
 from echomq.transitions.call import Call
-from echomq.transitions.checks import ATTEMPTS_MAX, LEASE_MS_MAX, PROGRESS_BYTES_MAX
+from echomq.transitions.checks import (
+    ATTEMPTS_MAX,
+    IN_FLIGHT_MAX,
+    LEASE_MS_MAX,
+    PROGRESS_BYTES_MAX,
+    WEIGHT_MAX,
+)
 from echomq.transitions.claim import claim
 from echomq.transitions.claim_many import claim_many
 from echomq.transitions.complete import complete
 from echomq.transitions.complete_many import complete_many
 from echomq.transitions.counts import counts
 from echomq.transitions.delay import delay
+from echomq.transitions.depth import depth
 from echomq.transitions.drain import drain
 from echomq.transitions.enqueue import enqueue
 from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.extend import extend
 from echomq.transitions.extend_many import extend_many
+from echomq.transitions.gbclaim import gbclaim
+from echomq.transitions.gclaim import gclaim
+from echomq.transitions.gdrain import gdrain
+from echomq.transitions.genqueue import genqueue
+from echomq.transitions.glimit import glimit
+from echomq.transitions.gpause import gpause
+from echomq.transitions.greap_group import greap_group
+from echomq.transitions.greassign import greassign
+from echomq.transitions.gresume import gresume
+from echomq.transitions.gwclaim import gwclaim
+from echomq.transitions.gweight import gweight
+from echomq.transitions.lanes import lanes
 from echomq.transitions.lease_node import lease_node
 from echomq.transitions.logs import logs
 from echomq.transitions.metrics import metrics
@@ -48,8 +67,11 @@ from echomq.transitions.reschedule import reschedule
 from echomq.transitions.retry import ERROR_BYTES_MAX, retry
 from echomq.transitions.return_node import return_node
 from echomq.transitions.schedule import enqueue_at, enqueue_in
+from echomq.transitions.set_concurrency import set_concurrency
+from echomq.transitions.take import take
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
+from echomq.transitions.wake import wake
 from tests.unit.transitions.table import KEYS, J, T
 
 Make = Callable[[int], Call[object]]
@@ -89,6 +111,22 @@ NUMBERS: dict[str, tuple[Make, int, int]] = {
     "enqueue_in cap": (lambda n: enqueue_in(KEYS, J, b"", delay_ms=0, max_attempts=n), 1, ATTEMPTS_MAX),
     "extend lease": (lambda n: extend(KEYS, J, T, lease_ms=n), 1, LEASE_MS_MAX),
     "extend_many lease": (lambda n: extend_many(KEYS, [(J, T)], lease_ms=n), 1, LEASE_MS_MAX),
+    "gbclaim lease": (lambda n: gbclaim(KEYS, lease_ms=n), 1, LEASE_MS_MAX),
+    "gbclaim cap": (lambda n: gbclaim(KEYS, lease_ms=1, cap=n), 1, BATCH_MAX),
+    "gclaim lease": (lambda n: gclaim(KEYS, lease_ms=n), 1, LEASE_MS_MAX),
+    "gdrain limit": (lambda n: gdrain(KEYS, "red", limit=n), 1, BATCH_MAX),
+    "genqueue cap": (lambda n: genqueue(KEYS, J, b"", lane="red", max_attempts=n), 1, ATTEMPTS_MAX),
+    "glimit most": (lambda n: glimit(KEYS, "red", n), 1, IN_FLIGHT_MAX),
+    "greap_group limit": (lambda n: greap_group(KEYS, "red", limit=n), 1, BATCH_MAX),
+    "greap_group cap": (lambda n: greap_group(KEYS, "red", max_attempts=n), 1, MS_MAX),
+    "gweight weight": (lambda n: gweight(KEYS, "red", n), 1, WEIGHT_MAX),
+    "gwclaim lease": (lambda n: gwclaim(KEYS, lease_ms=n), 1, LEASE_MS_MAX),
+    "lanes limit": (lambda n: lanes(KEYS, limit=n), 1, BATCH_MAX),
+    "set_concurrency most": (lambda n: set_concurrency(KEYS, n), 1, IN_FLIGHT_MAX),
+    "take lease": (lambda n: take(KEYS, lease_ms=n, size=1), 1, LEASE_MS_MAX),
+    "take size": (lambda n: take(KEYS, lease_ms=1, size=n), 1, BATCH_MAX),
+    "take park": (lambda n: take(KEYS, lease_ms=1, size=1, park_ms=n), 1, 3_600_000),
+    "wake worth": (lambda n: wake(KEYS, worth=n), 1, BATCH_MAX),
     "lease_node node": (lambda n: lease_node(b"me", node=n, mark_ms=0, lease_ms=1), 0, 1023),
     "lease_node mark": (lambda n: lease_node(b"me", node=None, mark_ms=n, lease_ms=1), 0, LAST_MS),
     "lease_node lease": (lambda n: lease_node(b"me", node=None, mark_ms=0, lease_ms=n), 1, LEASE_MS_MAX),
@@ -119,6 +157,7 @@ BYTES: dict[str, Callable[[bytes], Call[object]]] = {
     "enqueue_many": lambda value: enqueue_many(KEYS, [NewJob(J, value)]),
     "enqueue_at": lambda value: enqueue_at(KEYS, J, value, at_ms=0),
     "enqueue_in": lambda value: enqueue_in(KEYS, J, value, delay_ms=0),
+    "genqueue": lambda value: genqueue(KEYS, J, value, lane="red"),
     "lease_node": lambda value: lease_node(value, node=None, mark_ms=0, lease_ms=1),
     "return_node": lambda value: return_node(value, 0, last_ms=0),
     "update_data": lambda value: update_data(KEYS, J, value),
@@ -168,7 +207,7 @@ def test_a_batch_has_one_to_a_thousand_items(size: int) -> None:
 
 
 def test_a_full_batch_is_possible() -> None:
-    assert len(enqueue_many(KEYS, [NewJob(J, b"")] * BATCH_MAX).args) == 3 * BATCH_MAX
+    assert len(enqueue_many(KEYS, [NewJob(J, b"")] * BATCH_MAX).args) == 4 * BATCH_MAX
     assert len(complete_many(KEYS, [Completion(J, T)] * BATCH_MAX).args) == 4 * BATCH_MAX
     assert len(extend_many(KEYS, [(J, T)] * BATCH_MAX, lease_ms=1).args) == 2 * BATCH_MAX + 2
 
@@ -286,3 +325,59 @@ def test_progress_has_a_bound_of_its_own() -> None:
     update_progress(KEYS, J, b"x" * PROGRESS_BYTES_MAX)
     with pytest.raises(PayloadTooLarge, match="the limit is 4096: store"):
         update_progress(KEYS, J, b"x" * (PROGRESS_BYTES_MAX + 1))
+
+
+# Each takes the name of a lane.
+LANES: dict[str, Callable[[str], Call[object]]] = {
+    "depth": lambda lane: depth(KEYS, lane),
+    "enqueue_at": lambda lane: enqueue_at(KEYS, J, b"", at_ms=0, lane=lane),
+    "enqueue_in": lambda lane: enqueue_in(KEYS, J, b"", delay_ms=0, lane=lane),
+    "enqueue_many": lambda lane: enqueue_many(KEYS, [NewJob(J, b"", None, lane)]),
+    "gdrain": lambda lane: gdrain(KEYS, lane),
+    "genqueue": lambda lane: genqueue(KEYS, J, b"", lane=lane),
+    "glimit": lambda lane: glimit(KEYS, lane, 1),
+    "gpause": lambda lane: gpause(KEYS, lane),
+    "greap_group": lambda lane: greap_group(KEYS, lane),
+    "greassign": lambda lane: greassign(KEYS, J, lane),
+    "gresume": lambda lane: gresume(KEYS, lane),
+    "gweight": lambda lane: gweight(KEYS, lane, 1),
+}
+
+
+@pytest.mark.parametrize("make", named({**LANES}))
+@pytest.mark.parametrize("lane", ["", "a b", "a:b", "{x}", "é", "x" * 129, b"red", 7], ids=repr)
+def test_a_lane_has_its_characters(make: Callable[[object], object], lane: object) -> None:
+    for good in ("PRT00000000001", "acme@eu", "a.b_c-d+e", "x" * 128):
+        make(good)
+    with pytest.raises(InvalidName, match="lane name"):
+        make(lane)
+
+
+@pytest.mark.parametrize("watcher", ["", "a b", "a\n", "é", "x" * 65, b"me", 7], ids=repr)
+def test_a_watcher_has_a_name_without_spaces(watcher: object) -> None:
+    for make in (
+        lambda name: take(KEYS, lease_ms=1, size=1, watcher=name),
+        lambda name: wake(KEYS, worth=1, watcher=name),
+    ):
+        make("x" * 64)
+        with pytest.raises(InvalidOption, match="watcher"):
+            make(cast("str", watcher))
+
+
+@pytest.mark.parametrize("worth", ["1", 1, None, bytearray(b"1")], ids=repr)
+def test_a_worth_is_the_bytes_of_a_token(worth: object) -> None:
+    take(KEYS, lease_ms=1, size=1, worth=b"whatever lay there")
+    with pytest.raises(InvalidOption, match="worth"):
+        take(KEYS, lease_ms=1, size=1, worth=cast("bytes", worth))
+
+
+@pytest.mark.parametrize("cursor", ["", 17, b"lanes red", "\u20ac"], ids=repr)
+def test_a_place_among_the_lanes_is_one_that_an_answer_gave(cursor: object) -> None:
+    lanes(KEYS, cursor="lanes red")
+    with pytest.raises(InvalidOption, match="cursor"):
+        lanes(KEYS, cursor=cast("str", cursor))
+
+
+def test_settings_are_taken_away_with_none() -> None:
+    for call in (glimit(KEYS, "red", None), gweight(KEYS, "red", None), set_concurrency(KEYS, None)):
+        assert call.args[-1] == b""

@@ -17,6 +17,7 @@ FRAGMENTS = sorted(
     entry.name.removesuffix(".lua") for entry in (FOLDER / "shared").iterdir() if entry.name.endswith(".lua")
 )
 USE = re.compile(r"^--@use (\w+)$", re.MULTILINE)
+SUFFIXES = {"lane": "g:"}
 each = pytest.mark.parametrize("transition", TRANSITIONS, ids=lambda transition: transition.name)
 
 
@@ -37,6 +38,22 @@ def uses(text: str) -> set[str]:
     """Return every fragment that a text uses, also through others."""
     found = set(USE.findall(text))
     return found | {deeper for name in found for deeper in uses(shared(name))}
+
+
+def defined(text: str) -> set[str]:
+    """Return the names that a fragment brings into a script: its functions, and the values that it keeps."""
+    found = set(re.findall(r"^local function (\w+)\(", text, re.MULTILINE))
+    for names_of in re.findall(r"^local (?!function\b)([\w, ]+)", text, re.MULTILINE):
+        found |= set(re.split(r",\s*", names_of.strip()))
+    return found - {"_"}
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether the code uses a name that another fragment brings: calls it, reads it or writes it."""
+    return re.search(rf"(?<![\w.'])(?<!local ){name}\b(?!')", code(text)) is not None
+
+
+BRINGS = {name: defined(shared(name)) for name in FRAGMENTS}
 
 
 def header(text: str) -> Iterator[tuple[str, str]]:
@@ -85,8 +102,13 @@ def test_the_header_opens_with_the_name_and_has_a_reply(transition: Transition) 
 @each
 def test_a_body_uses_every_key_and_argument_it_is_given(transition: Transition) -> None:
     text = code(source(transition.name))
-    for name in (*[f"{key}_key" for key in transition.keys], *transition.args):
+    for name in transition.args:
         assert re.search(rf"\b{name}\b", text), f"{transition.name} never looks at {name}"
+    whole = code(body_of(transition).text.decode())
+    for key in transition.keys:
+        # A fragment that many bodies share builds the key from the base, as it does for jobs that a body comes upon.
+        used = re.search(rf"\b{key}_key\b", text) or f"'{SUFFIXES.get(key, key)}'" in whole
+        assert used, f"{transition.name} never looks at {key}"
     for given, bound in ((transition.more_keys, "more_keys_at"), (transition.more_args, "more_args_at")):
         assert bool(given) == (bound in text)
 
@@ -105,16 +127,24 @@ def test_a_body_uses_the_fragments_it_names_and_names_those_it_uses(transition: 
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 def test_a_fragment_names_the_fragments_it_uses_and_defines_the_function_of_its_name(fragment: str) -> None:
     text = shared(fragment)
-    assert f"-- {fragment}(" in text.splitlines()[0]
-    assert f"local function {fragment}(" in text
+    opening = re.match(r"-- (\w+)(?:\(|: )", text)
+    assert opening is not None
+    assert opening.group(1) in BRINGS[fragment], "the first line names what the fragment brings"
+    assert fragment in BRINGS[fragment] or fragment in NAMED_FOR_A_THING
     check_fragments(text)
 
 
+NAMED_FOR_A_THING = {"parking"}
+"""Fragments of several functions, none of which is the one that matters."""
+
+
 def check_fragments(text: str) -> None:
-    called = {name for name in FRAGMENTS if re.search(rf"(?<!function )\b{name}\(", code(text))}
-    own = {name for name in FRAGMENTS if f"local function {name}(" in text}
-    assert called - own <= uses(text), "a function is called that no fragment brings"
-    assert set(USE.findall(text)) <= called, "a fragment is named and not used"
+    own = defined(text)
+    brought = {name: BRINGS[name] - own for name in FRAGMENTS}
+    used = {name for name, names_of in brought.items() if any(mentions(text, each_name) for each_name in names_of)}
+    called = {name for name in used if any(re.search(rf"\b{each_name}\(", code(text)) for each_name in brought[name])}
+    assert called <= uses(text), "a function is called that no fragment brings"
+    assert set(USE.findall(text)) <= used, "a fragment is named and not used"
 
 
 def test_every_fragment_is_used_by_a_body() -> None:
@@ -125,11 +155,15 @@ def test_every_fragment_is_used_by_a_body() -> None:
 @each
 def test_a_whole_script_has_each_fragment_once_and_before_its_use(transition: Transition) -> None:
     text = body_of(transition).text.decode()
-    for name in uses(source(transition.name)):
-        assert text.count(f"local function {name}(") == 1
-        first_call = re.search(rf"(?<!function )\b{name}\(", code(text))
-        assert first_call is not None
-        assert code(text).index(f"local function {name}(") < first_call.start()
+    for fragment in uses(source(transition.name)):
+        for name in {fragment} & BRINGS[fragment]:
+            definitions = [*re.finditer(rf"^local (?:function )?(?:\w+, )*{name}\b", code(text), re.MULTILINE)]
+            assert len(definitions) == 1, name
+            begun, ended = definitions[0].span()
+            uses_of = [match.start() for match in re.finditer(rf"\b{name}[(.[]", code(text))]
+            others = [at for at in uses_of if not begun <= at < ended]
+            assert others, name
+            assert begun < others[0]
 
 
 @each
