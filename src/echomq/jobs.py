@@ -282,7 +282,7 @@ class Jobs:
     # --- claiming and settling --------------------------------------------------------------------------------------
 
     async def claim(self, *, lease_ms: int) -> Claimed | Empty | Paused:
-        """Lease the oldest ready job for `lease_ms` (protocol 4.4). Asks for the pause in a beat of its own first.
+        """Lease the oldest ready job that has no lane, for `lease_ms` (protocol 4.4). Asks for the pause first.
 
         `Claimed.token` is the attempt's number: every later call about this attempt carries it. Not repeatable: after
         `Unknown`, the job that may have been leased comes back when its lease lapses.
@@ -292,7 +292,10 @@ class Jobs:
         return await self._runner.run(claim(self._keys, lease_ms=lease_ms))
 
     async def claim_many(self, *, lease_ms: int, size: int) -> ClaimedMany | Paused:
-        """Lease up to `size` ready jobs (1..1000) on one deadline; the pause is tested in the same step (ours)."""
+        """Lease up to `size` ready jobs of no lane (1..1000) on one deadline (ours).
+
+        The pause is tested in the same step. `take` serves lanes too.
+        """
         return await self._runner.run(claim_many(self._keys, lease_ms=lease_ms, size=size))
 
     async def take(
@@ -466,14 +469,18 @@ class Jobs:
     ) -> Page:
         """Return a page of `pending`, `active`, `schedule` or `dead`. Ask for the next with the page's `after` (ours).
 
-        By default `pending` and `dead` come newest mint first, `active` and `schedule` soonest first.
+        By default `pending` and `dead` come newest mint first, `active` and `schedule` soonest first. What waits in a
+        lane is not in `pending`.
         """
         return await self._runner.run(
             browse(self._keys, SetName(name), limit=limit, newest_first=newest_first, after=after)
         )
 
     async def counts(self, names: Sequence[CountName | str] = COUNT_NAMES) -> Counts:
-        """Return how many jobs are in each set, and how many completed and failed so far (protocol 4.18.6)."""
+        """Return how many jobs are in each set, and how many completed and failed so far (protocol 4.18.6).
+
+        What waits in lanes is in none of them: `Lanes.list_all` tells how many there are.
+        """
         return await self._runner.run(counts(self._keys, names))
 
     async def metrics(self, name: CountName | str) -> Metrics:
