@@ -1,14 +1,14 @@
 """Finds the Lua body of a transition, binds its names, resolves its fragments and hashes the result.
 
-A body is the file `<name>.lua` beside the handle. Four things are put before its own text:
+A body is the file `<name>.lua` beside the handle. What comes first is put before it, and what it shares goes into it:
 
 1. one line that refuses a call with too few or too many keys or arguments, since any program may call a script and a
    missing one would end it between two writes;
 2. one `local` line for the keys and one for the arguments, generated from the `Transition`, so that no body ever counts
    positions;
-3. each fragment of `shared/` that the body names by a line ``--@use <fragment>``, once, after the fragments which that
-   fragment itself uses;
-4. the body's own text.
+3. each fragment of `shared/` stands once, at the first line ``--@use <fragment>`` that names it, after the fragments
+   which that fragment itself uses. Lua makes a function each time it comes by its text, so a body whose ordinary case
+   needs few of them names the others behind it.
 
 A server names a line of the whole script in its error messages; `locate` turns it back into a file and a line.
 """
@@ -96,16 +96,13 @@ def _append_file(path: str, lines: list[str], origins: list[str], *, seen: set[s
     if path in seen:
         return
     seen.add(path)
-    own: list[tuple[str, str]] = []
     for number, line in enumerate(_read(path).splitlines(), start=1):
         used = _USE.match(line)
         if used:
             _append_file(f"shared/{used.group(1)}.lua", lines, origins, seen=seen)
         else:
-            own.append((line, f"{path}:{number}"))
-    for line, origin in own:
-        lines.append(line)
-        origins.append(origin)
+            lines.append(line)
+            origins.append(f"{path}:{number}")
 
 
 def _read(path: str) -> str:

@@ -15,28 +15,14 @@
 --@use broken_row
 --@use counted
 --@use miscounted
---@use need
 --@use in_chunks
---@use look_lane
---@use no_fate
---@use send_off
---@use close_lanes
 
 local lease = whole('lease_ms', lease_ms, 1)
 local rows = base_key .. 'job:'
-local walked, fate = {}, no_fate()
+local walked, misplaced, served = {}, {}, nil
 local from, width = 0, 1
 
-local function leave_flat()
-  -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
-  in_chunks('ZREM', pending_key, walked)
-  if #fate.home > 0 then
-    send_off(base_key, fate)
-    close_lanes(base_key)
-  end
-end
-
-while from < 1000 do
+while from < 1000 and not served do
   local heads = redis.call('ZRANGE', pending_key, from, from + width - 1)
   for place = 1, #heads do
     local id = heads[place]
@@ -48,18 +34,14 @@ while from < 1000 do
     local attempts, group = row[1], row[3]
     walked[#walked + 1] = id
     if attempts and group then
-      fate.home[#fate.home + 1] = { id = id, group = group, lane = need(look_lane(base_key, group)) }
+      misplaced[#misplaced + 1] = { id = id, key = job_key, group = group }
     elseif attempts then
       local made = counted(attempts)
       if not made then
         return redis.error_reply(miscounted(job_key, 'attempts'))
       end
-      local token = made + 1
-      redis.call('ZCARD', active_key)
-      leave_flat()
-      redis.call('HSET', job_key, 'attempts', token, 'state', 'active')
-      redis.call('ZADD', active_key, now_ms() + lease, id)
-      return { id, row[2], token }
+      served = { id, row[2], made + 1 }
+      break
     end
   end
   if #heads < width then
@@ -67,5 +49,34 @@ while from < 1000 do
   end
   from, width = from + width, math.min(width * 10, 1000 - from - width)
 end
-leave_flat()
-return {}
+redis.call('ZCARD', active_key)
+
+-- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
+local function lease_it()
+  if not served then
+    return {}
+  end
+  redis.call('HSET', rows .. served[1], 'attempts', served[3], 'state', 'active')
+  redis.call('ZADD', active_key, now_ms() + lease, served[1])
+  return served
+end
+
+if #misplaced == 0 then
+  in_chunks('ZREM', pending_key, walked)
+  return lease_it()
+end
+
+--@use need
+--@use look_lane
+--@use make_ready
+--@use close_lanes
+for place = 1, #misplaced do
+  misplaced[place].lane = need(look_lane(base_key, misplaced[place].group))
+end
+in_chunks('ZREM', pending_key, walked)
+for place = 1, #misplaced do
+  local job = misplaced[place]
+  make_ready(base_key, job.id, job.key, job.group, job.lane)
+end
+close_lanes(base_key)
+return lease_it()

@@ -18,10 +18,7 @@
 --@use counted
 --@use in_chunks
 --@use judge_head
---@use no_fate
---@use send_off
 --@use lease_jobs
---@use close_lanes
 
 local lease = whole('lease_ms', lease_ms, 1)
 local most = bounded('size', size, 1)
@@ -36,7 +33,7 @@ if ceiling and ceiling >= 1 then
   room = math.min(most, ceiling - running)
 end
 
-local served, walked, fate = {}, {}, no_fate()
+local served, walked, odd = {}, {}, {}
 local heads_most = room > 0 and most + 100 or 0
 while #served < room and #walked < heads_most do
   local from = #walked
@@ -45,7 +42,7 @@ while #served < room and #walked < heads_most do
   for place = 1, #heads do
     local id = heads[place]
     walked[from + place] = id
-    served[#served + 1] = judge_head(base, id, false, nil, fate)
+    served[#served + 1] = judge_head(base, id, false, nil, odd)
     if #served == room then
       break
     end
@@ -56,10 +53,27 @@ while #served < room and #walked < heads_most do
 end
 
 -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
-in_chunks('ZREM', pending_key, walked)
-send_off(base, fate)
-if #served > 0 then
-  lease_jobs(base, active_key, served, now_ms() + lease)
+local function write_served()
+  in_chunks('ZREM', pending_key, walked)
+  if #served > 0 then
+    lease_jobs(base, active_key, served, now_ms() + lease)
+  end
 end
+
+local function answer(broken)
+  return { #served > 0 and 'claimed' or 'empty', call('ZCARD', pending_key), broken, served }
+end
+
+if #odd == 0 then
+  write_served()
+  return answer({})
+end
+
+--@use sort_out
+--@use send_off
+--@use close_lanes
+local fate = sort_out(base, odd)
+write_served()
+send_off(base, fate)
 close_lanes(base)
-return { #served > 0 and 'claimed' or 'empty', call('ZCARD', pending_key), fate.dead, served }
+return answer(fate.dead)

@@ -1,14 +1,24 @@
--- hand_on(wake_key, rest): pass wake-ups on, if no token lies there: the greater half, and the lesser (docs/wire.md, take).
+-- hand_on(wake_key, worth, got, left): pass wake-ups on, if no token lies there (docs/wire.md, take, 7).
 --
--- Two woken workers that do the same wake four, so that a flood needs no list of tokens as long as itself (W27). A list
--- of another type is passed by.
+-- `worth` is the token that woke the caller, which got so many jobs, or `beat`; `left` is what it knows to be left. Two
+-- tokens, the greater half and the lesser: two woken workers that do the same wake four, so that a flood needs no list
+-- as long as itself (W27). What another speaker may write is worth one. A list of another type is passed by.
+--@use counted
 --@use probe
-local function hand_on(wake_key, rest)
-  if rest > 0 and probe('LLEN', wake_key) == 0 then
-    local lesser = math.floor(rest / 2)
-    redis.call('LPUSH', wake_key, rest - lesser)
-    if lesser > 0 then
-      redis.call('LPUSH', wake_key, lesser)
-    end
+local function hand_on(wake_key, worth, got, left)
+  local rest
+  if worth == 'beat' then
+    rest = got > 0 and math.min(left, 1000) or 0
+  else
+    local given = counted(worth)
+    rest = math.max((given and given >= 1 and given <= 1000000 and given or 1) - got, 1)
+  end
+  if rest == 0 or probe('LLEN', wake_key) ~= 0 then
+    return
+  end
+  local lesser = math.floor(rest / 2)
+  redis.call('LPUSH', wake_key, rest - lesser)
+  if lesser > 0 then
+    redis.call('LPUSH', wake_key, lesser)
   end
 end

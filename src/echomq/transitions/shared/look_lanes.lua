@@ -10,7 +10,6 @@
 --@use probe
 --@use look_lane
 --@use look_wake
---@use serviceable
 local sizes
 
 local function look_sizes(base)

@@ -7,11 +7,11 @@
 --@use fly
 --@use serviceable
 --@use walk_ring
---@use no_fate
---@use serve_lane
+--@use serve_heads
 --@use leave_sets
 --@use turn_ring
 --@use lease_jobs
+--@use sort_out
 --@use send_off
 --@use close_lanes
 local function plan_turn(base, walk, plan, share_of)
@@ -27,7 +27,7 @@ local function plan_turn(base, walk, plan, share_of)
         tail[#tail + 1] = lane.group
       elseif serviceable(lane) then
         local seats = lane.limit and lane.limit - lane.act or 1000
-        local served = serve_lane(base, lane, math.min(share_of(lane), seats), plan)
+        local served = serve_heads(base, lane, math.min(share_of(lane), seats), plan)
         fly(base, lane, served)
         lane.stands = serviceable(lane)
         if lane.stands and served > 0 then
@@ -45,16 +45,17 @@ end
 local function one_turn(base, ring_key, active_key, lease, share_of)
   local length = redis.call('LLEN', ring_key)
   redis.call('ZCARD', active_key)
-  local plan = { jobs = {}, fate = no_fate(), reads = 1000, manners = false }
+  local plan = { jobs = {}, odd = {}, reads = 1000, manners = false }
   local walk = walk_ring(base, ring_key, math.min(length, 100), 1)
   local tail, met = plan_turn(base, walk, plan, share_of)
+  local fate = sort_out(base, plan.odd)
 
   leave_sets(met)
   turn_ring(ring_key, length, walk.passed, tail)
   if #plan.jobs > 0 then
     lease_jobs(base, active_key, plan.jobs, now_ms() + lease)
   end
-  send_off(base, plan.fate)
+  send_off(base, fate)
   close_lanes(base)
   return plan.jobs
 end

@@ -1,31 +1,14 @@
--- serve_lane(base, lane, most, plan): up to `most` jobs of a lane, in the order of docs/wire.md (take, 4). Only plans.
+-- serve_lane(base, lane, most, plan): up to `most` jobs, in the order of docs/wire.md (take, 4). Only plans.
 --
--- The lane is one of meet_lane, or stands for the flat set: `key`, `depth`, `group` (false for the flat set), `name`,
--- `owes`. What leaves its set is in `lane.goes`, and its `depth` is what is left. `plan` is the claim's:
---   jobs      served so far; these are added
---   fate      what is not served: see judge_head
---   reads     how many rows may still be read; at 0 the lane is left as it is
---   manners   whether retries make room for fresh jobs; without, the order is that of minting
---
--- Manners are two fingers on one set. `old` is at the oldest waiting job. When the place is a fresh job's and the oldest
--- is none, `run` is at the first fresh one, found by halving: behind old failures lies what was never tried. It moves on
--- over fresh jobs only. When `old` comes to where the run began it goes on behind it. Of the jobs that were read and are
--- not served, all of which are not fresh, `held` keeps the rows.
+-- Arguments and answer are those of `serve_heads`, which does it as long as no two jobs in a row are not fresh. Manners
+-- are two fingers on one set. `old` is at the oldest waiting job. When the place is a fresh job's and the oldest is none,
+-- `run` is at the first fresh one, found by halving: behind old failures lies what was never tried. It moves on over
+-- fresh jobs only. When `old` comes to where the run began it goes on behind it. The two jobs that can have been read
+-- without being served are kept: `held`, the oldest, and `ended_by`, the first behind the run that is not fresh.
 --@use is_broken
 --@use counted
 --@use judge_head
-local function id_at(lane, index)
-  local id = lane.ids[index]
-  if not id then
-    local found = redis.call('ZRANGE', lane.key, index, index + lane.width - 1)
-    for place = 1, #found do
-      lane.ids[index + place - 1] = found[place]
-    end
-    lane.width = math.min(lane.width * 2, 500)
-    id = found[1]
-  end
-  return id
-end
+--@use serve_heads
 
 -- A number that is none counts as 0 here, and what is no job at all as fresh: the run clears it away.
 local function is_fresh_at(base, lane, index)
@@ -37,10 +20,11 @@ local function is_fresh_at(base, lane, index)
   return (counted(row[1] or '0') or 0) <= (counted(row[2] or '0') or 0)
 end
 
-local function first_fresh(base, lane)
+local function begin_run(base, lane)
   local low, high = lane.old, lane.size - 1
+  lane.searched = true
   if low == high or not is_fresh_at(base, lane, high) then
-    return nil
+    return
   end
   while high - low > 1 do
     local middle = math.floor((low + high) / 2)
@@ -50,84 +34,72 @@ local function first_fresh(base, lane)
       low = middle
     end
   end
-  return high
-end
-
-local function leave(lane, id)
-  lane.goes[#lane.goes + 1] = id
-  lane.depth = lane.depth - 1
+  lane.run_began, lane.run, lane.running = high, high, true
 end
 
 local function next_of_run(base, lane, plan)
   if not lane.searched then
-    lane.searched = true
-    lane.run = first_fresh(base, lane)
-    lane.run_began, lane.running = lane.run, lane.run ~= nil
+    begin_run(base, lane)
   end
   while lane.running and plan.reads > 0 do
-    local index = lane.run
-    if index == lane.size then
+    if lane.run == lane.size then
       lane.running = false
-    else
-      local id = id_at(lane, index)
-      local job, fresh = judge_head(base, id, lane.group, lane.name, plan.fate)
-      plan.reads = plan.reads - 1
-      if job and not fresh then
-        lane.held[index], lane.running = job, false
-      else
-        leave(lane, id)
-        lane.run = index + 1
-        if job then
-          return job
-        end
-      end
+      return nil
+    end
+    local id = id_at(lane, lane.run)
+    local job, fresh = judge_head(base, id, lane.group, lane.name, plan.odd)
+    plan.reads = plan.reads - 1
+    if job and not fresh then
+      lane.ended_by, lane.running = job, false
+      return nil
+    end
+    lane.goes[#lane.goes + 1] = id
+    lane.run, lane.depth = lane.run + 1, lane.depth - 1
+    if job then
+      return job
     end
   end
+  return nil
 end
 
-local function open_lane(lane, width)
-  lane.size, lane.old, lane.width = lane.depth, 0, math.min(width, 500)
-  lane.ids, lane.held, lane.goes = {}, {}, {}
+local function serve_held(lane)
+  local job = lane.held
+  lane.goes[#lane.goes + 1] = job[1]
+  lane.held, lane.old, lane.depth = nil, lane.old + 1, lane.depth - 1
+  return job
+end
+
+local function go_behind_run(lane)
+  lane.old, lane.held = lane.run, lane.ended_by
+  lane.run_began, lane.running = nil, false
 end
 
 local function serve_lane(base, lane, most, plan)
-  if not lane.ids then
-    open_lane(lane, most)
-  end
-  local jobs, served = plan.jobs, 0
+  local served = 0
   while served < most and lane.depth > 0 do
-    if lane.old == lane.run_began then
-      lane.old, lane.run_began, lane.running = lane.run, nil, false
-    end
-    local index = lane.old
-    local job, fresh, id = lane.held[index], false, nil
-    if not job then
-      if plan.reads == 0 then
-        break
-      end
-      id = lane.ids[index] or id_at(lane, index)
-      job, fresh = judge_head(base, id, lane.group, lane.name, plan.fate)
-      plan.reads = plan.reads - 1
-    end
-    if job and not fresh and plan.manners and lane.owes then
-      lane.held[index] = job
-      local instead = next_of_run(base, lane, plan)
-      if instead then
-        job, fresh = instead, true
+    local job
+    if lane.held and not lane.owes then
+      job, lane.owes = serve_held(lane), true
+    elseif lane.held then
+      job = next_of_run(base, lane, plan)
+      if job then
+        lane.owes = false
       elseif lane.running then
-        break
+        return served
       else
-        leave(lane, job[1])
-        lane.old = index + 1
+        job = serve_held(lane)
       end
+    elseif lane.run_began and lane.old == lane.run_began then
+      go_behind_run(lane)
     else
-      leave(lane, id or job[1])
-      lane.old = index + 1
+      served = served + serve_heads(base, lane, most - served, plan)
+      if plan.reads == 0 and not lane.held and lane.old ~= lane.run_began then
+        return served
+      end
     end
     if job then
       served = served + 1
-      jobs[#jobs + 1] = job
-      lane.owes = plan.manners and not fresh
+      plan.jobs[#plan.jobs + 1] = job
     end
   end
   return served
