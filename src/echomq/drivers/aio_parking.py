@@ -31,6 +31,10 @@ __all__ = ["AioParking"]
 
 _GOODBYE_S: Final = 0.5
 
+# A server dates a time-out from the clock that it read when its turn began. The wait here ends first, so that none is
+# asked for twice.
+_SLACK_MS: Final = 10
+
 
 class AioParking:
     """Takes tokens from the list `key`, one after the other. One task may park at a time.
@@ -144,7 +148,7 @@ class AioParking:
 
     def _ask(self, link: Link, until_s: float) -> None:
         now_s = self._node.loop.time()
-        wait_ms = max(1, math.ceil((until_s - now_s) * 1000))  # 0 would mean for ever
+        wait_ms = max(0, math.ceil((until_s - now_s) * 1000)) + _SLACK_MS  # 0 would mean for ever
         call = command_call((b"BLPOP", self._key, b"%d.%03d" % divmod(wait_ms, 1000)))
         deadline_s = now_s + wait_ms / 1000 + self._patience_s
         link.ask(pack(call.args), deadline=deadline_s, then=partial(self._answered, call))
