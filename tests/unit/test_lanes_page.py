@@ -4,10 +4,18 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+
+from echomq import EchoMQ
+from echomq.blocking_jobs import BlockingJobs
+from echomq.keys import QueueKeys
+from echomq.records import Claimed, Taken
+from tests.harness.wire import Wire
+from tests.servers import RealServer
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "lanes.md").read_text(encoding="utf-8")
@@ -79,3 +87,49 @@ def test_a_picture_stands_for_itself_and_says_what_it_shows(path: str) -> None:
     ground = picture.find(f"{SVG}rect")
     assert ground is not None
     assert ground.get("fill") == "#f8fafc"
+
+
+def started_in(path: str) -> list[str]:
+    """Return the names of the jobs that a picture's last row shows as starting, in order."""
+    last = (ROOT / "docs" / path).read_text(encoding="utf-8").partition("<!-- what comes of it -->")[2]
+    return re.findall(r'class="job"[^>]*>(\w+)<', last)
+
+
+@pytest.fixture
+def app(real_server: RealServer) -> Iterator[EchoMQ]:
+    with EchoMQ(real_server.url) as app:
+        yield app
+    with Wire(real_server.unix_path) as wire:
+        wire.ask("FLUSHDB")
+
+
+def took(mail: BlockingJobs, size: int) -> tuple[Claimed, ...]:
+    taken = mail.take(lease_ms=30_000, size=size)
+    assert isinstance(taken, Taken)
+    return taken.jobs
+
+
+def names(jobs: tuple[Claimed, ...]) -> list[str]:
+    return [(claimed.payload or b"").decode() for claimed in jobs]
+
+
+def test_the_first_picture_shows_what_starts(app: EchoMQ, keys: QueueKeys) -> None:
+    mail, lanes = app.blocking_jobs(keys.queue), app.blocking_lanes(keys.queue)
+    lanes.pause("dora")
+    lanes.limit("emil", 2)
+    mail.enqueue_many([b"e-running"] * 2, lane="emil")
+    assert len(took(mail, 2)) == 2
+    for lane, count in {"acme": 9, "bolt": 8, "cora": 1, None: 3, "dora": 3, "emil": 3}.items():
+        first = "n" if lane is None else lane[0]
+        mail.enqueue_many([f"{first}{number}".encode() for number in range(1, count + 1)], lane=lane)
+
+    assert names(took(mail, 10)) == started_in("pictures/lanes.svg")
+
+
+def test_the_second_picture_shows_what_starts(app: EchoMQ, keys: QueueKeys) -> None:
+    mail, lanes = app.blocking_jobs(keys.queue), app.blocking_lanes(keys.queue)
+    lanes.weight("acme", 3)
+    for lane in ("acme", "bolt"):
+        mail.enqueue_many([f"{lane[0]}{number}".encode() for number in range(1, 20)], lane=lane)
+
+    assert [name for size in (4, 2, 4) for name in names(took(mail, size))] == started_in("pictures/take.svg")
