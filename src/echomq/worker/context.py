@@ -33,13 +33,13 @@ class Desk:
 
 
 class Run:
-    """One run of one job. `lane` is the lane that the job waited in, None for the flat set.
+    """One run of one job.
 
     Give it on, do not keep it: after the handler has returned it says nothing true. Attributes may be read from any
     thread.
     """
 
-    __slots__ = ("_desk", "_hold", "job", "lane", "payload", "token")
+    __slots__ = ("_desk", "_hold", "job", "payload", "token")
 
     def __init__(self, hold: Hold, desk: Desk) -> None:
         self._hold = hold
@@ -47,7 +47,6 @@ class Run:
         self.job: JobId = hold.job
         self.payload: bytes | None = hold.payload
         self.token: Token = hold.token
-        self.lane: str | None = hold.lane
 
     def __repr__(self) -> str:
         return f"Run({self.queue}, {self._hold!r})"
@@ -56,6 +55,11 @@ class Run:
     def queue(self) -> str:
         """The queue's name."""
         return self._desk.jobs.queue
+
+    @property
+    def lane(self) -> str | None:
+        """The lane that the job waited in, None for one without a lane."""
+        return self._hold.lane
 
     @property
     def attempt(self) -> int:

@@ -36,7 +36,11 @@ class Ending:
 
 
 class Ledger:
-    """Notes how endings were received. `on_settled` is told each answer, or None when the ending was given up."""
+    """Notes how endings were received.
+
+    `on_settled` is told each answer, or None when the ending was given up; `on_scheduled`, after how many ms a job that
+    failed is due.
+    """
 
     def __init__(
         self,
@@ -45,11 +49,13 @@ class Ledger:
         counts: WorkerCounts,
         *,
         on_settled: Callable[[Ending, Answer | None], None],
+        on_scheduled: Callable[[int], None],
     ) -> None:
         self._queue = queue
         self._holds = holds
         self._counts = counts
         self._on_settled = on_settled
+        self._on_scheduled = on_scheduled
         self._repeats = Repeats()
 
     def completed(self, endings: Sequence[Ending]) -> None:
@@ -71,7 +77,9 @@ class Ledger:
                 self._counts.completed += 1
             case Scheduled():
                 self._counts.retried += 1
-                LOG.warning("queue %s: %r failed and runs again in %d ms: %s", queue, hold, *_about(ending))
+                delay_ms, why = _about(ending)
+                LOG.warning("queue %s: %r failed and runs again in %d ms: %s", queue, hold, delay_ms, why)
+                self._on_scheduled(delay_ms)
             case Dead():
                 self._counts.dead += 1
                 LOG.error("queue %s: %r failed and is dead, no attempt is left: %s", queue, hold, _about(ending)[1])

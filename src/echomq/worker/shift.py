@@ -16,13 +16,12 @@ from typing import Final
 from echomq.app import EchoMQ
 from echomq.clock import Clock, Dice
 from echomq.ids import JobId
-from echomq.records import Scheduled
 from echomq.worker.context import Desk
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.fetch import Fetch
 from echomq.worker.hold import Hold, Holds
 from echomq.worker.lease import LeaseKeeper
-from echomq.worker.ledger import Answer, Ending, Ledger
+from echomq.worker.ledger import Ending, Ledger
 from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
 from echomq.worker.report import Fates, StopReport
@@ -30,7 +29,7 @@ from echomq.worker.run import Handler, Runner
 from echomq.worker.service import Service, first_crash
 from echomq.worker.settle import Settle
 from echomq.worker.upkeep import Upkeep
-from echomq.worker.verdict import Drop, Outcome, Release, Retry, verdict
+from echomq.worker.verdict import Drop, Outcome, Release, verdict
 
 __all__ = ["Shift"]
 
@@ -78,7 +77,7 @@ class Shift:
         )
         self._settle = Settle(
             jobs,
-            Ledger(queue, self._holds, counts, on_settled=self._settled),
+            Ledger(queue, self._holds, counts, on_settled=self._fates.settled, on_scheduled=self._scheduled),
             options,
             clock=clock,
             dice=dice,
@@ -196,10 +195,8 @@ class Shift:
                 self._settle.add(Ending(hold, what))
         self._fetch.freed(is_last=not self._runner.running)
 
-    def _settled(self, ending: Ending, answer: Answer | None) -> None:
-        self._fates.settled(ending, answer)
-        if isinstance(answer, Scheduled) and isinstance(ending.what, Retry):
-            self._fetch.scheduled(ending.what.delay_ms)
+    def _scheduled(self, delay_ms: int) -> None:
+        self._fetch.scheduled(delay_ms)
 
     def _lost(self, hold: Hold) -> None:
         """Give up an attempt that is not ours any more, while its handler may still run."""

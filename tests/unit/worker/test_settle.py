@@ -73,11 +73,13 @@ class Bench:
         self.holds = Holds()
         self.is_last = False
         self.told: list[tuple[JobId, Answer | None]] = []
+        self.scheduled: list[int] = []
         ledger = Ledger(
             "q",
             self.holds,
             self.counts,
             on_settled=lambda ending, answer: self.told.append((ending.hold.job, answer)),
+            on_scheduled=self.scheduled.append,
         )
         self.settle = Settle(
             cast("Jobs", self.queue),
@@ -157,6 +159,7 @@ async def test_failures_and_hand_backs_go_beside_completions() -> None:
     bench.add(3, Release())
     await bench.end()
     assert bench.queue.reports == ["retry boom\nline two", "release"]
+    assert bench.scheduled == [100]
     assert (bench.counts.completed, bench.counts.retried, bench.counts.released) == (1, 1, 1)
 
 
