@@ -67,15 +67,18 @@ end
 
 --@use need
 --@use look_lane
---@use look_parent
 --@use leave_active
---@use child_completed
 --@use close_lanes
 
 local lane = group and need(look_lane(base, group))
-local parent
+local parent, tell
 if row[3] and not trouble then
+--@use look_parent
+--@use child_completed
   parent, trouble = look_parent(base, row[3], row[4])
+  tell = function()
+    child_completed(base, parent, id, result and result ~= '' and result or id)
+  end
 end
 if trouble then
   return refusal(trouble, active_key, base, id, lane)
@@ -86,7 +89,7 @@ if not leave_active(active_key, base, id, group, lane) then
 end
 retire()
 if parent then
-  child_completed(base, parent, id, result and result ~= '' and result or id)
+  tell()
 end
 close_lanes(base)
 return 1

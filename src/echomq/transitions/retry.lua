@@ -80,15 +80,18 @@ end
 
 --@use need
 --@use look_lane
---@use look_parent
 --@use leave_active
---@use child_died
 --@use close_lanes
 
 local lane = group and need(look_lane(base, group))
-local parent
+local parent, tell
 if dies and row[3] and not trouble then
+--@use look_parent
+--@use child_died
   parent, trouble = look_parent(base, row[3], row[4])
+  tell = function()
+    child_died(base, parent, id, row[5] == 'id' and 'id' or 'fp', reason, now)
+  end
 end
 if trouble then
   return refusal(trouble, active_key, base, id, lane)
@@ -99,7 +102,7 @@ if not leave_active(active_key, base, id, group, lane) then
 end
 local answer = move()
 if parent then
-  child_died(base, parent, id, row[5] == 'id' and 'id' or 'fp', reason, now)
+  tell()
 end
 close_lanes(base)
 return answer

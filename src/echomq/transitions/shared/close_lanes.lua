@@ -15,13 +15,19 @@ local function close_lanes(base, published)
   if #looked == 0 and tally.flat == 0 and not tally.room then
     return
   end
-  local ring_key, worth = base .. 'ring', tally.flat
+  local ring_key, worth, alone = base .. 'ring', tally.flat, #looked == 1
   -- Most scripts have use for one of these lists or none, so they are made when they are needed.
   local flying, landed, entering, born, ended
   for place = 1, #looked do
     local lane = looked[place]
     local group, depth, act = lane.group, lane.depth, lane.act
-    if lane.flown and act > 0 then
+    if lane.flown and alone then
+      if act > 0 then
+        redis.call('HSET', base .. 'gactive', group, act)
+      else
+        redis.call('HDEL', base .. 'gactive', group)
+      end
+    elseif lane.flown and act > 0 then
       flying = flying or {}
       flying[#flying + 1], flying[#flying + 2] = group, act
     elseif lane.flown then
