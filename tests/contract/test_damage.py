@@ -233,6 +233,13 @@ def test_rule_3_reprocess_many_leaves_a_job_of_a_damaged_lane_in_dead(case: Case
     case.step(reprocess_many(case.keys), ReprocessedMany(1, None), woken(seed.copy().pending(J2), damage))
 
 
+@of_a_number
+def test_rule_3_reprocess_many_leaves_a_job_whose_attempts_are_no_number_in_dead(case: Case, value: bytes) -> None:
+    seed = case.seed().dead(J1, value).dead(J2, 3)
+    case.given(seed)
+    case.step(reprocess_many(case.keys), ReprocessedMany(1, None), seed.copy().pending(J2).wakes(1))
+
+
 @of_a_lane
 def test_rule_3_repair_leaves_a_job_of_a_damaged_lane_as_it_is(case: Case, damage: Damage) -> None:
     seed = damage.harm(case.seed().row(J1, state=b"active", group=red).row(J2, state=b"active").in_flight(RED, 1))
@@ -361,3 +368,18 @@ def test_rule_4_who_holds_nothing_is_stale_whatever_is_damaged(case: Case) -> No
     case.keeps(delay(case.keys, J1, one, delay_ms=0, unspent=True), Stale(J1))
     for cap in (0, 3):
         case.keeps(retry(case.keys, J1, one, delay_ms=0, max_attempts=cap, error="e"), Stale(J1))
+
+
+def test_rule_4_who_holds_nothing_is_stale_also_when_the_leases_cannot_be_read(case: Case) -> None:
+    case.given(case.seed().pending(J1, 2).string(case.keys.active, FOREIGN))
+    case.keeps(complete(case.keys, J1, Token(1)), Stale(J1))
+    case.keeps(release(case.keys, J1, Token(1)), Stale(J1))
+    case.keeps(delay(case.keys, J1, Token(1), delay_ms=0), Stale(J1))
+    case.keeps(retry(case.keys, J1, Token(1), delay_ms=0, max_attempts=3, error="e"), Stale(J1))
+    for call in (
+        complete(case.keys, J1, Token(2)),
+        release(case.keys, J1, Token(2)),
+        delay(case.keys, J1, Token(2), delay_ms=0),
+        retry(case.keys, J1, Token(2), delay_ms=0, max_attempts=3, error="e"),
+    ):
+        case.refuses_type(call)

@@ -70,6 +70,13 @@ def test_the_debt_is_kept_between_takes_while_jobs_wait(case: Case, group: str) 
     assert case.keys.fresh_next not in case.body.dump()
 
 
+def test_a_lane_that_is_found_empty_owes_nothing(case: Case) -> None:
+    seed = case.seed().pending(J1, group=blue)
+    case.given(seed.copy().owes_fresh("", RED).ring(RED, BLUE))
+    answer = taken(case, 1)
+    case.shows(leased(seed.copy(), answer.jobs))
+
+
 def test_each_lane_has_a_debt_of_its_own(case: Case) -> None:
     seed = case.seed().pending(J1, 1, group=red).pending(J2, 1, group=red).pending(J3, group=red)
     seed.pending(J4, group=blue).pending(J5, 2, group=blue).pending(J6, group=blue)

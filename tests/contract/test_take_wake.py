@@ -2,8 +2,10 @@
 
 import pytest
 
+from echomq.records import Paused
+from echomq.transitions.take import take
 from tests.harness.case import Case
-from tests.harness.jobs import BLUE, J1, J2, J3, RED
+from tests.harness.jobs import BLUE, J1, J2, RED
 from tests.harness.state import Seed, job_number
 from tests.harness.takes import leased, taken
 
@@ -125,9 +127,6 @@ def test_who_was_not_woken_has_nothing_to_hand_on(case: Case) -> None:
 
 
 def test_a_paused_queue_keeps_its_tokens(case: Case) -> None:
-    from echomq.records import Paused  # noqa: PLC0415 - placed where it is compared
-    from echomq.transitions.take import take  # noqa: PLC0415 - as above
-
     seed = backlog(case, 2).paused().wakes(2)
     case.given(seed)
     case.keeps(take(case.keys, lease_ms=1, size=1, worth=b"2"), Paused())
@@ -142,7 +141,7 @@ def test_a_token_that_is_no_number_is_worth_one(case: Case, worth: bytes) -> Non
     case.shows(leased(seed.copy(), answer.jobs).wakes(1))
 
 
-def test_k_jobs_wake_at_most_k_workers_and_a_backlog_wakes_them_all(case: Case) -> None:
+def test_w27_k_jobs_wake_at_most_k_workers_and_a_backlog_wakes_them_all(case: Case) -> None:
     """Each woken worker takes one job and parks again: the wake-ups spread until all work is handed out."""
     seed = backlog(case, 40)
     case.given(seed.wakes(40))
@@ -163,4 +162,10 @@ def test_jobs_of_parked_or_full_lanes_wake_nobody(case: Case) -> None:
     answer = taken(case, 3, worth=b"5")
     assert (answer.jobs, answer.more) == ((), False)
     assert tokens(case) == ()
-    case.given(case.seed().pending(J3))
+
+
+def test_w27_a_wake_key_of_another_type_is_told_and_stays(case: Case) -> None:
+    """Workers park on it: if takes went on beside it, nobody would see that nobody is woken."""
+    for seed in (backlog(case, 2), case.seed(), backlog(case, 2).concurrency(1).active(J1, 1, ends=1)):
+        case.given(seed.string(case.keys.wake, b"another program's"))
+        case.refuses_type(take(case.keys, lease_ms=1, size=1), match="wake")

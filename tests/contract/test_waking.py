@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from echomq.records import Completion, NewJob, Token
+from echomq.records import Completion, NewJob, Scheduled, Token
 from echomq.transitions.call import Call
 from echomq.transitions.claim import claim
 from echomq.transitions.claim_many import claim_many
@@ -176,7 +176,7 @@ def test_rule_12_a_lane_that_enters_is_worth_its_servable_jobs(case: Case) -> No
 
 def test_rule_12_a_scheduled_job_that_is_now_the_first_wakes_one_to_watch_for_it(case: Case) -> None:
     case.step(
-        enqueue_in(case.keys, J1, b"p", delay_ms=5 * HOUR), _any(case, J1), case.seed().scheduled(J1, due=5).wakes(1)
+        enqueue_in(case.keys, J1, b"p", delay_ms=5 * HOUR), Scheduled(J1), case.seed().scheduled(J1, due=5).wakes(1)
     )
     case.body.delete([case.keys.wake])
     case.body.run(enqueue_in(case.keys, J2, b"p", delay_ms=6 * HOUR))
@@ -187,13 +187,14 @@ def test_rule_12_a_scheduled_job_that_is_now_the_first_wakes_one_to_watch_for_it
     assert tokens(case) == (1,), "a token lies there"
 
 
-def _any(case: Case, job: object) -> object:
-    from echomq.records import Scheduled  # noqa: PLC0415 - the one answer of this kind
-
-    return Scheduled(job)  # type: ignore[arg-type]  # a job id
-
-
 # --- the ceiling ------------------------------------------------------------------------------------------------------
+
+
+def test_rule_12_several_reasons_of_one_script_are_not_added_up(case: Case) -> None:
+    """A release makes one job servable and one seat free: one worker has something to do, not two."""
+    case.given(at_the_ceiling(case, waits=0))
+    case.body.run(release(case.keys, J1, ONE))
+    assert tokens(case) == (1,)
 
 
 def at_the_ceiling(case: Case, *, waits: int = 9, ceiling: int = 3, active: int = 3, ends: int = 1) -> Seed:

@@ -42,16 +42,15 @@ def schedule(space: Keyspace, given: Given) -> Reply:
 
     With the key `wake`, a job that is the first of all leaves one wake-up, so that somebody watches for it.
     """
-    script, waiting = Script(space, given.names), space.zset(given.keys["schedule"])
-    due, wakes = due_at(space, given), "wake" in given.keys
+    script, due, wakes = Script(space, given.names), due_at(space, given), "wake" in given.keys
 
     def place() -> "_Schedule":
         if wakes:
             space.list(given.keys["wake"])
-        return _Schedule(waiting, due)
+        return _Schedule(space.zset(given.keys["schedule"]), due)
 
     answer = _admit_one(script, given, place, b"scheduled", given.args["group"] or None)
-    if answer == 1 and wakes and waiting.heads(1) == (given.args["id"],):
+    if answer == 1 and wakes and space.zset(given.keys["schedule"]).heads(1) == (given.args["id"],):
         script.leave_wakes(worth=1)
     return answer
 

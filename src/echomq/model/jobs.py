@@ -89,7 +89,8 @@ class Job:
     @property
     def token(self) -> bytes:
         """The current attempt's number, as the text that a holder has to show."""
-        return self.row.get(b"attempts") or b"0"
+        made = self.row.get(b"attempts")
+        return b"0" if made is None else made
 
     @property
     def state(self) -> bytes:

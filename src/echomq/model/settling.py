@@ -35,6 +35,14 @@ def may_settle(active: ZSet, job: Job, token: bytes) -> bool:
     return job.shown(token) and (job.in_hand().id in active or job.is_ready)
 
 
+def _leases_of_holder(space: Keyspace, given: Given, job: Job) -> ZSet | None:
+    """Return the leases, None for whoever does not hold the job, which is told first. Raises `Damage`."""
+    if not job.shown(given.args["token"]):
+        return None
+    active = space.zset(given.keys["active"])
+    return active if may_settle(active, job, given.args["token"]) else None
+
+
 # --- complete -------------------------------------------------------------------------------------------------------
 
 
@@ -44,8 +52,8 @@ def complete(space: Keyspace, given: Given) -> Reply:
     job = take(script, given.args["id"])
     if job is None:
         return 0
-    active = space.zset(given.keys["active"])
-    if not may_settle(active, job, given.args["token"]):
+    active = _leases_of_holder(space, given, job)
+    if active is None:
         return ErrorReply(STALE)
     _judge_count(space, job.names, b"completed")
     script.ending_leases(active)
@@ -136,8 +144,8 @@ def retry(space: Keyspace, given: Given) -> Reply:
     job = take(script, given.args["id"])
     if job is None:
         return ErrorReply("EMQSTALE job gone")
-    active, error, most = space.zset(given.keys["active"]), given.args["reason"], given.number("max_attempts")
-    if not may_settle(active, job, given.args["token"]):
+    active, error, most = _leases_of_holder(space, given, job), given.args["reason"], given.number("max_attempts")
+    if active is None:
         return ErrorReply(STALE)
     if most == 0 or job.is_spent(most):
         _judge_count(space, job.names, b"failed")
@@ -201,9 +209,9 @@ def release(space: Keyspace, given: Given) -> Reply:
     job = take(script, given.args["id"])
     if job is None:
         return [b"gone"]
-    active = space.zset(given.keys["active"])
     if not job.shown(given.args["token"]):
         return [b"stale"]
+    active = space.zset(given.keys["active"])
     job.row.number(b"unspent")
     job.to_be_ready()
     script.ending_leases(active)
@@ -225,8 +233,8 @@ def delay(space: Keyspace, given: Given) -> Reply:
     job = take(script, job_id)
     if job is None:
         return ErrorReply("EMQSTALE job gone")
-    active = space.zset(given.keys["active"])
-    if not may_settle(active, job, given.args["token"]):
+    active = _leases_of_holder(space, given, job)
+    if active is None:
         return ErrorReply(STALE)
     waiting = space.zset(given.keys["schedule"])
     if given.args["unspent"] == b"1":
@@ -246,12 +254,11 @@ def delay(space: Keyspace, given: Given) -> Reply:
 
 def extend(space: Keyspace, given: Given) -> Reply:
     """Move a lease forward: 1, -1 when the job is gone, or EMQSTALE. What is not leased is not revived (W5)."""
-    active = space.zset(given.keys["active"])
     script = Script(space, given.names)
     job = take(script, given.args["id"])
     if job is None:
         return -1
-    if not job.shown(given.args["token"]) or job.id not in active:
+    if not job.shown(given.args["token"]) or job.id not in (active := space.zset(given.keys["active"])):
         return ErrorReply(STALE)
     active.add(job.id, space.now_ms + given.number("lease_ms"))
     return 1

@@ -127,6 +127,8 @@ class _Take:
                 self._owing.add(stall.group or b"")
             else:
                 self._owing.remove(stall.group or b"")
+        if not len(self._pending):
+            self._owing.remove(b"")
 
     def _write_rota(self, rota: Rota) -> None:
         told, turn = self._told, rota.unfinished
