@@ -11,11 +11,10 @@
 -- speaker wrote to a vanished row must not make its id a duplicate for ever.
 --@use admit
 
-local answer, fields = may_admit(job_key, id)
+local answer, fields, cap = may_admit(job_key, id, max_attempts)
 if answer then
   return answer
 end
-local cap = own_cap(max_attempts)
 local lying = wake_key and redis.call('LLEN', wake_key)
 
 redis.call('ZADD', pending_key, 0, id)

@@ -19,11 +19,11 @@
 --@use admit
 --@use close_lanes
 
-local answer, fields = may_admit(job_key, id)
+local answer, fields, cap = may_admit(job_key, id, max_attempts)
 if answer then
   return answer
 end
-local cap, base = own_cap(max_attempts), base_of(job_key, id)
+local base = base_of(job_key, id)
 local lane = need(look_lane(base, group))
 
 put_in_lane(lane, id)

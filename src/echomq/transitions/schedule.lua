@@ -16,11 +16,10 @@
 --@use admit
 
 local due = due_at(mode, value)
-local answer, fields = may_admit(job_key, id)
+local answer, fields, cap = may_admit(job_key, id, max_attempts)
 if answer then
   return answer
 end
-local cap = own_cap(max_attempts)
 local lying = wake_key and redis.call('LLEN', wake_key)
 
 redis.call('ZADD', schedule_key, due, id)

@@ -1,15 +1,16 @@
--- may_admit(job_key, id) and admit(...): the moves of every single admission, before and after its set is written.
+-- may_admit(job_key, id, max_attempts) and admit(...): the moves of every single admission, before and after its set is
+-- written.
 --
--- may_admit returns nil and how many fields a skeleton has, when a job of this id may be admitted; else the answer: 0, or
--- the EMQKIND or WRONGTYPE error. `HLEN` tells absence and checks the row's type in one read. own_cap judges a cap of
--- the job's own, and admit writes the row; `cap` and `group` are nil for none.
+-- may_admit returns nil, how many fields a skeleton has, and the cap of the job's own or nil, when a job of this id may
+-- be admitted; else the answer: 0, or the EMQKIND or WRONGTYPE error. `HLEN` tells absence and checks the row's type in
+-- one read. admit writes the row; `cap` and `group` are nil for none.
 --
 -- Between them a body writes the set first: if it has another type, or the server is full, the script ends there and
 -- nothing is written.
 --@use is_broken
 --@use whole
 --@use broken_row
-local function may_admit(job_key, id)
+local function may_admit(job_key, id, max_attempts)
   if string.sub(id, 1, 3) ~= 'JOB' then
     return redis.error_reply('EMQKIND ' .. id .. ' does not begin with JOB')
   end
@@ -22,14 +23,8 @@ local function may_admit(job_key, id)
       return 0
     end
   end
-  return nil, fields
-end
-
-local function own_cap(max_attempts)
-  if max_attempts and max_attempts ~= '' then
-    return whole('max_attempts', max_attempts, 1, 999999999999999)
-  end
-  return nil
+  local capped = max_attempts and max_attempts ~= ''
+  return nil, fields, capped and whole('max_attempts', max_attempts, 1, 999999999999999) or nil
 end
 
 local function admit(job_key, fields, state, payload, cap, group)
