@@ -23,9 +23,9 @@
 --@use now_ms
 --@use in_chunks
 --@use serve_heads
+--@use leave_set
 --@use lease_jobs
---@use look_next
---@use park
+--@use look_parking
 --@use hand_on
 
 local call, base = redis.call, base_key
@@ -42,64 +42,61 @@ local settings = call('HMGET', meta_key, 'paused', 'concurrency')
 if settings[1] then
   return { 'paused' }
 end
-local now, running = now_ms(), call('ZCARD', active_key)
+local now, running, lying = now_ms(), call('ZCARD', active_key), redis.pcall('LLEN', wake_key)
+if type(lying) == 'table' then
+  local is_damaged = string.sub(lying.err, 1, 9) == 'WRONGTYPE'
+  return redis.error_reply(is_damaged and 'WRONGTYPE the key ' .. wake_key .. ' holds a value of another type' or lying.err)
+end
 local ceiling, seats, room = settings[2] and counted(settings[2]), nil, most
 if ceiling and ceiling >= 1 then
   seats = ceiling - running
   room = math.min(most, seats)
 end
 local is_full = room <= 0
-local jobs, odd = {}, {}
-local plan = { jobs = jobs, odd = odd, reads = room + 100, manners = true }
 
--- 6. Whether a further take would find something, if so many are left where it would look.
-local function is_more(left)
-  return left > 0 and not (seats and #jobs >= seats)
-end
-
--- 8. Parking, as far as it is read: before the writes, which only add the leases of this take.
-local next_ms, watching
-local function look_at_clock(more)
-  if #jobs < most and not more then
-    next_ms = look_next(base, active_key, #jobs > 0 and now + lease or nil)
-    watching = named and call('GET', base .. 'watch')
-  end
-end
-
--- 7. and 8. What is left is handed on, or else the caller may park. `left` is what is known to be left.
-local function answer(more, left, broken)
-  local due, wait_ms = 0, 0
-  if not more then
+-- 6. to 8. What the caller is told, and what is left for others: `left`, as far as it is known, is handed on.
+local due, wait_ms, watch_until, watch = 0, 0, nil, nil
+local function answer(jobs, more, left, broken)
+  if not more and (lying > 0 or watch) then
+    -- It is the first write of a take that finds nothing: a full server allows DEL, and then the SET as well.
     call('DEL', wake_key)
-    if #jobs < most then
-      due, wait_ms = park(base, watching, named, next_ms, now, offered)
-    end
-  elseif worth and worth ~= '' then
-    hand_on(wake_key, worth, #jobs, left)
+  elseif more and worth and worth ~= '' then
+    hand_on(wake_key, lying, worth, #jobs, left)
+  end
+  if watch then
+    call('SET', base .. 'watch', watch, 'PXAT', watch_until + 1000)
   end
   return { is_full and 'full' or #jobs > 0 and 'taken' or 'empty', more and 1 or 0, due, wait_ms, broken, jobs }
 end
 
 -- The flat set alone: nothing stands on the ring, and no two jobs in a row ask for manners.
 local rota_key, owing_key = base .. 'rota', base .. 'fresh_next'
-local flat = { key = pending_key, group = false, name = '', depth = 0, weight = 1, served = 0, owes = false }
-local length, is_plain = 0, is_full
-if not is_full then
-  length, flat.depth = call('LLEN', ring_key), call('ZCARD', pending_key)
-  if length == 0 and call('EXISTS', rota_key, owing_key) == 0 then
-    flat.served = serve_heads(base, flat, room, plan)
-    is_plain = #odd == 0 and not flat.held and not flat.owes
-  end
+local is_flat = not is_full and call('EXISTS', ring_key, rota_key, owing_key) == 0
+local length = not is_full and not is_flat and call('LLEN', ring_key) or 0
+local depth = not is_full and call('ZCARD', pending_key) or 0
+local jobs, odd = {}, {}
+local plan = { jobs = jobs, odd = odd, reads = room + 100, manners = true }
+local flat = {
+  key = pending_key, group = false, name = '', weight = 1, depth = depth, size = depth, served = 0, owes = false,
+  owed = false, met = false, old = 1, ids = {}, width = math.min(room, 500),
+}
+local is_plain = is_full
+if is_flat then
+  flat.served = serve_heads(base, flat, room, plan)
+  is_plain = #odd == 0 and not flat.held and not flat.owes
 end
 if is_plain then
-  local more = is_more(flat.depth)
-  look_at_clock(more)
+  local more = flat.depth > 0 and not (seats and #jobs >= seats)
+  if #jobs < most and not more then
+    local deadline = #jobs > 0 and now + lease or nil
+    due, wait_ms, watch_until, watch = look_parking(base, active_key, deadline, named, now, offered)
+  end
   -- ZREM comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
-  in_chunks('ZREM', pending_key, flat.goes or {})
+  leave_set(flat)
   if #jobs > 0 then
     lease_jobs(base, active_key, jobs, now + lease)
   end
-  return answer(more, flat.depth, {})
+  return answer(jobs, more, flat.depth, {})
 end
 
 -- 2. The rota is a queue: in front the first entries of the ring, among them the flat set, which stands where `flat` of
@@ -111,12 +108,14 @@ end
 --@use turn_ring
 --@use fly
 --@use serve_lane
---@use leave_sets
 --@use sort_out
 --@use send_off
 --@use close_lanes
-local told = need(probe('HMGET', rota_key, 'flat', 'turn', 'left'))
-local owed = need(probe('SISMEMBER', owing_key, '')) == 1
+local told, owed = {}, false
+if call('EXISTS', rota_key, owing_key) > 0 then
+  told = need(probe('HMGET', rota_key, 'flat', 'turn', 'left'))
+  owed = need(probe('SISMEMBER', owing_key, '')) == 1
+end
 local told_flat, told_left = told[1] and counted(told[1]), told[3] and counted(told[3])
 local walk = walk_ring(base, ring_key, math.min(length, room + 100), math.min(room, 16))
 local flat_at = told_flat and told_flat >= 0 and math.min(told_flat, length) or length
@@ -139,7 +138,7 @@ local function next_entry()
 end
 
 local function meet(lane)
-  lane.met, lane.served, lane.owed, lane.stands = true, 0, lane.owes, false
+  lane.met = true
   met[#met + 1] = lane
   if lane.trouble then
     damaged = damaged + 1
@@ -157,6 +156,9 @@ local function take_turn(entry)
   end
   if entry.limit then
     most_of_it = math.min(most_of_it, entry.limit - entry.act)
+  end
+  if entry.served == 0 then
+    entry.width = math.min(most_of_it, 500)
   end
   local served = serve_lane(base, entry, most_of_it, plan)
   room = room - served
@@ -224,7 +226,13 @@ for place = back_from, #back do
 end
 local ring_left = length - walk.passed + #tail
 local fate = sort_out(base, odd)
-look_at_clock(is_more(flat.depth + ring_left - damaged))
+local function is_more()
+  return flat.depth + ring_left > damaged and not (seats and #jobs >= seats)
+end
+if #jobs < most and not is_more() then
+  local deadline = #jobs > 0 and now + lease or nil
+  due, wait_ms, watch_until, watch = look_parking(base, active_key, deadline, named, now, offered)
+end
 
 -- 5. Writing. The first one is allowed on a full server: a ZREM, or else LPOP or DEL.
 local function write_rota()
@@ -259,7 +267,9 @@ local function write_owing()
 end
 
 met[#met + 1] = flat
-leave_sets(met)
+for place = 1, #met do
+  leave_set(met[place])
+end
 turn_ring(ring_key, length, walk.passed, tail)
 write_owing()
 write_rota()
@@ -269,14 +279,17 @@ end
 send_off(base, fate)
 close_lanes(base)
 if #fate.home > 0 then
-  ring_left, flat.depth = call('LLEN', ring_key), call('ZCARD', pending_key)
+  ring_left, flat.depth, lying = call('LLEN', ring_key), call('ZCARD', pending_key), call('LLEN', wake_key)
 end
 
-local more, left = is_more(flat.depth + ring_left - damaged), flat.depth + ring_left
+local left = flat.depth + ring_left
 for place = 1, #met - 1 do
   local lane = met[place]
   if lane.served > 0 and serviceable(lane) then
     left = left - 1 + math.min(lane.depth, lane.limit and lane.limit - lane.act or lane.depth)
   end
 end
-return answer(more, left, fate.dead)
+if is_more() then
+  due, wait_ms, watch = 0, 0, nil
+end
+return answer(jobs, is_more(), left, fate.dead)

@@ -1,11 +1,10 @@
--- hand_on(wake_key, worth, got, left): pass wake-ups on, if no token lies there (docs/wire.md, take, 7).
+-- hand_on(wake_key, lying, worth, got, left): pass wake-ups on, if no token lies there (docs/wire.md, take, 7).
 --
--- `worth` is the token that woke the caller, which got so many jobs, or `beat`; `left` is what it knows to be left. Two
--- tokens, the greater half and the lesser: two woken workers that do the same wake four, so that a flood needs no list
--- as long as itself (W27). What another speaker may write is worth one. A list of another type is passed by.
+-- `lying` is how many do. `worth` is the token that woke the caller, which got so many jobs, or `beat`; `left` is what it
+-- knows to be left. Two tokens, the greater half and the lesser: two woken workers that do the same wake four, so that a
+-- flood needs no list as long as itself (W27). What another speaker may write is worth one.
 --@use counted
---@use probe
-local function hand_on(wake_key, worth, got, left)
+local function hand_on(wake_key, lying, worth, got, left)
   local rest
   if worth == 'beat' then
     rest = got > 0 and math.min(left, 1000) or 0
@@ -13,7 +12,7 @@ local function hand_on(wake_key, worth, got, left)
     local given = counted(worth)
     rest = math.max((given and given >= 1 and given <= 1000000 and given or 1) - got, 1)
   end
-  if rest == 0 or probe('LLEN', wake_key) ~= 0 then
+  if rest == 0 or lying > 0 then
     return
   end
   local lesser = math.floor(rest / 2)

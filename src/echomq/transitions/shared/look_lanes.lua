@@ -1,67 +1,76 @@
 -- look_lanes(base, groups): read for many groups at once what look_lane reads for one; then meet_lane(base, view, place).
 --
--- For claims, which go along the ring: a hash or set that does not exist is asked nothing, and each other one once for
--- all these groups. At most 1100 groups. A lane met is what look_lane knows from then on, and has besides
+-- For claims, which go along the ring: each hash or set is asked once for all these groups, and what few queues have is
+-- asked nothing when none of it exists. At most 1000 groups. A lane met is what look_lane knows from then on, and has
+-- besides
 --   name, weight   the group as replies tell it, and how many jobs one turn serves
 --   owes           whether its next place is a fresh job's, as `fresh_next` says
 --   live           whether `lanes` says so, so that lanes which other speakers filled are entered there
+-- and what `serve_heads` and the claims keep in it, so that the table is made once in its size.
 --@use counted
 --@use miscounted
 --@use probe
 --@use look_lane
 --@use look_wake
-local sizes
-
-local function look_sizes(base)
-  local _
-  sizes = {}
-  sizes.act, sizes.no_count = probe('HLEN', base .. 'gactive')
-  sizes.limits, sizes.no_limits = probe('HLEN', base .. 'glimit')
-  sizes.parked, sizes.no_parking = probe('SCARD', base .. 'paused')
-  sizes.weights = probe('HLEN', base .. 'gweight')
-  sizes.owing = probe('SCARD', base .. 'fresh_next')
-  sizes.live, no_registry = probe('ZCARD', base .. 'lanes')
-  _, sizes.no_wake = look_wake(base)
-end
+local are_set
 
 local function look_lanes(base, groups)
-  if not sizes then
-    look_sizes(base)
+  if are_set == nil then
+    are_set = redis.call('EXISTS', base .. 'glimit', base .. 'gweight', base .. 'paused', base .. 'fresh_next') > 0
   end
-  local call, nothing = redis.call, {}
-  local function is_kept(size)
-    return (size or 0) > 0
+  local view = { groups = groups, weights = {}, owing = {} }
+  local acts, no_counts = probe('HMGET', base .. 'gactive', unpack(groups))
+  local live, no_lives = probe('ZMSCORE', base .. 'lanes', unpack(groups))
+  local _, no_wake = look_wake(base)
+  local limits, no_limits, parked, no_parking
+  if are_set then
+    limits, no_limits = probe('HMGET', base .. 'glimit', unpack(groups))
+    parked, no_parking = probe('SMISMEMBER', base .. 'paused', unpack(groups))
+    view.weights = probe('HMGET', base .. 'gweight', unpack(groups)) or {}
+    view.owing = probe('SMISMEMBER', base .. 'fresh_next', unpack(groups)) or {}
   end
-  return {
-    groups = groups,
-    act = is_kept(sizes.act) and call('HMGET', base .. 'gactive', unpack(groups)) or nothing,
-    limits = is_kept(sizes.limits) and call('HMGET', base .. 'glimit', unpack(groups)) or nothing,
-    weights = is_kept(sizes.weights) and call('HMGET', base .. 'gweight', unpack(groups)) or nothing,
-    parked = is_kept(sizes.parked) and call('SMISMEMBER', base .. 'paused', unpack(groups)) or nothing,
-    owing = is_kept(sizes.owing) and call('SMISMEMBER', base .. 'fresh_next', unpack(groups)) or nothing,
-    live = is_kept(sizes.live) and call('ZMSCORE', base .. 'lanes', unpack(groups)) or nothing,
-  }
+  no_registry = no_lives
+  view.acts, view.live, view.limits, view.parked = acts or {}, live or {}, limits or {}, parked or {}
+  view.no_counts, view.trouble = no_counts, no_counts or no_limits or no_parking
+  view.late_trouble = no_wake or no_lives
+  return view
 end
 
 local function lane_of_view(base, view, place)
   local group = view.groups[place]
   local key = base .. 'g:' .. group .. ':pending'
   local depth, no_lane = probe('ZCARD', key)
-  local act = counted(view.act[place] or '0')
-  local no_count = sizes.no_count or (not act and miscounted(base .. 'gactive', group)) or nil
-  local limit = view.limits[place]
+  local act, limit, weight = view.acts[place], view.limits[place], view.weights[place]
+  act = not view.no_counts and counted(act or '0') or nil
+  local trouble = view.trouble or no_lane or view.late_trouble
+  if not act and not view.no_counts then
+    trouble = miscounted(base .. 'gactive', group)
+  end
+  depth = depth or 0
   return {
     group = group,
     key = key,
-    act = not no_count and act or nil,
-    depth = depth or 0,
+    act = act,
+    depth = depth,
     limit = limit and counted(limit) or nil,
     parked = view.parked[place] == 1,
+    stands = false,
+    live = view.live[place] and true or false,
     arrived = 0,
+    flown = false,
     closed = no_lane ~= nil,
     ringless = false,
-    trouble = no_count or sizes.no_limits or sizes.no_parking or no_lane or sizes.no_wake or no_registry,
-    live = view.live[place] and true or false,
+    trouble = trouble,
+    name = group,
+    weight = weight and math.max(counted(weight) or 1, 1) or 1,
+    owes = view.owing[place] == 1,
+    owed = view.owing[place] == 1,
+    met = false,
+    served = 0,
+    size = depth,
+    old = 1,
+    width = 1,
+    ids = {},
   }
 end
 
@@ -75,9 +84,5 @@ local function meet_lane(base, view, place)
       looked[#looked + 1] = lane
     end
   end
-  local weight = view.weights[place]
-  lane.name = group
-  lane.weight = math.max(weight and counted(weight) or 1, 1)
-  lane.owes = view.owing[place] == 1
   return lane
 end

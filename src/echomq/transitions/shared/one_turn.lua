@@ -8,7 +8,7 @@
 --@use serviceable
 --@use walk_ring
 --@use serve_heads
---@use leave_sets
+--@use leave_set
 --@use turn_ring
 --@use lease_jobs
 --@use sort_out
@@ -22,12 +22,14 @@ local function plan_turn(base, walk, plan, share_of)
       break
     elseif not lane.met then
       met[#met + 1] = lane
-      lane.met, lane.stands = true, false
+      lane.met = true
       if lane.trouble then
         tail[#tail + 1] = lane.group
       elseif serviceable(lane) then
         local seats = lane.limit and lane.limit - lane.act or 1000
-        local served = serve_heads(base, lane, math.min(share_of(lane), seats), plan)
+        local share = math.min(share_of(lane), seats, 1000)
+        lane.width = share
+        local served = serve_heads(base, lane, share, plan)
         fly(base, lane, served)
         lane.stands = serviceable(lane)
         if lane.stands and served > 0 then
@@ -50,7 +52,9 @@ local function one_turn(base, ring_key, active_key, lease, share_of)
   local tail, met = plan_turn(base, walk, plan, share_of)
   local fate = sort_out(base, plan.odd)
 
-  leave_sets(met)
+  for place = 1, #met do
+    leave_set(met[place])
+  end
   turn_ring(ring_key, length, walk.passed, tail)
   if #plan.jobs > 0 then
     lease_jobs(base, active_key, plan.jobs, now_ms() + lease)

@@ -11,8 +11,8 @@
 --@use serve_heads
 
 -- A number that is none counts as 0 here, and what is no job at all as fresh: the run clears it away.
-local function is_fresh_at(base, lane, index)
-  local id = redis.call('ZRANGE', lane.key, index, index)[1]
+local function is_fresh_at(base, lane, place)
+  local id = redis.call('ZRANGE', lane.key, place - 1, place - 1)[1]
   local row = redis.pcall('HMGET', base .. 'job:' .. id, 'attempts', 'unspent')
   if row.err then
     return is_broken(row)
@@ -21,7 +21,7 @@ local function is_fresh_at(base, lane, index)
 end
 
 local function begin_run(base, lane)
-  local low, high = lane.old, lane.size - 1
+  local low, high = lane.old, lane.size
   lane.searched = true
   if low == high or not is_fresh_at(base, lane, high) then
     return
@@ -42,7 +42,7 @@ local function next_of_run(base, lane, plan)
     begin_run(base, lane)
   end
   while lane.running and plan.reads > 0 do
-    if lane.run == lane.size then
+    if lane.run > lane.size then
       lane.running = false
       return nil
     end
@@ -53,7 +53,6 @@ local function next_of_run(base, lane, plan)
       lane.ended_by, lane.running = job, false
       return nil
     end
-    lane.goes[#lane.goes + 1] = id
     lane.run, lane.depth = lane.run + 1, lane.depth - 1
     if job then
       return job
@@ -64,7 +63,6 @@ end
 
 local function serve_held(lane)
   local job = lane.held
-  lane.goes[#lane.goes + 1] = job[1]
   lane.held, lane.old, lane.depth = nil, lane.old + 1, lane.depth - 1
   return job
 end
