@@ -217,8 +217,8 @@ def _ids() -> Iterator[JobId]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the ratios as one JSON object at the end")
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--calls", type=int, default=300, help="calls of each kind in a round, a multiple of 100")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--calls", type=int, default=1_000, help="calls of each kind in a round, a multiple of 100")
     parser.add_argument("--jobs", type=int, default=200_000, help="waiting jobs, a multiple of 100,000")
     return parser.parse_args()
 
