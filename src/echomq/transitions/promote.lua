@@ -12,9 +12,10 @@
 --@use bounded
 --@use now_ms
 --@use look_lane
---@use make_ready
+--@use fill_lane
 --@use set_aside
 --@use in_chunks
+--@use tally
 --@use close_lanes
 
 local call, pcall = redis.call, redis.pcall
@@ -26,20 +27,34 @@ if #due == 0 then
   return 0
 end
 
-local flat, grouped, broken, damaged = {}, {}, {}, {}
+local read, groups, named = {}, {}, {}
 for place = 1, #due do
-  local id = due[place]
-  local row = pcall('HMGET', rows .. id, 'attempts', 'group')
+  local row = pcall('HMGET', rows .. due[place], 'attempts', 'group')
+  local group = row[1] and row[2]
+  read[place] = row
+  if group and not named[group] then
+    named[group], groups[#groups + 1] = true, group
+  end
+end
+look_ahead(base, groups)
+
+local ready, flat, broken, damaged = {}, {}, {}, {}
+for place = 1, #due do
+  local id, row = due[place], read[place]
+  local job_key = rows .. id
   if row.err and is_broken(row) then
     broken[#broken + 1] = id
   elseif row[1] and row[2] then
-    local lane = look_lane(base, row[2])
-    if lane.trouble then
-      broken[#broken + 1], damaged[#damaged + 1] = id, { key = rows .. id, trouble = lane.trouble }
+    local lane, trouble = look_lane(base, row[2])
+    if trouble then
+      broken[#broken + 1], damaged[#damaged + 1] = id, { key = job_key, trouble = trouble }
     else
-      grouped[#grouped + 1] = { id = id, group = row[2], lane = lane }
+      ready[#ready + 1] = job_key
+      lane.joining = lane.joining or {}
+      lane.joining[#lane.joining + 1] = id
     end
   elseif row[1] then
+    ready[#ready + 1] = job_key
     local used = #flat
     flat[used + 1], flat[used + 2] = 0, id
   end
@@ -55,11 +70,13 @@ end
 in_chunks('ZREM', schedule_key, due)
 in_chunks('ZADD', pending_key, flat)
 tally.flat = #flat / 2
-for place = 2, #flat, 2 do
-  call('HSET', rows .. flat[place], 'state', 'pending')
+for _, lane in ipairs(looked) do
+  if lane.joining then
+    fill_lane(lane, lane.joining)
+  end
 end
-for _, job in ipairs(grouped) do
-  make_ready(base, job.id, rows .. job.id, job.group, job.lane)
+for place = 1, #ready do
+  call('HSET', ready[place], 'state', 'pending')
 end
 for _, id in ipairs(broken) do
   call('ZADD', base .. 'dead', 0, id)
