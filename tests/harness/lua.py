@@ -56,6 +56,7 @@ class LuaBody:
         reply = self.wire.ask(b"EVALSHA", body.sha1, *rest)
         if isinstance(reply, ErrorReply) and reply.word == "NOSCRIPT":
             reply = self.wire.ask(b"EVAL", body.text, *rest)
+        self._last_ms = self._time_ms()  # the script ran between the two readings, perhaps long after the first one
         return reply
 
     def ask(self, call: Call[Answer]) -> Answer:

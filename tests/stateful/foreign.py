@@ -12,15 +12,20 @@ from echomq.keys import QueueKeys
 from tests.harness.state import Entry, State, Value
 
 __all__ = [
+    "SPOILS",
     "break_row",
+    "complete",
     "damage_parent",
     "gclaim",
     "genqueue",
     "hold_parent",
     "lock",
+    "mend",
     "park",
+    "reprocess",
     "set_limit",
     "skeleton",
+    "spoil",
     "unpark",
     "vanish",
 ]
@@ -126,6 +131,39 @@ def gclaim(keys: QueueKeys, state: State, now: int, lease: int) -> State:
     return edit.done()
 
 
+def complete(keys: QueueKeys, state: State, job: JobId) -> State:
+    """Protocol 4.6 by the holder of a job that is no flow child, with step L; the row alone is deleted (W39)."""
+    edit = _Editor(keys, state)
+    row = edit.row(job)
+    if row is None or b"attempts" not in row or b"parent" in row or bytes(job) not in edit.zset(keys.active):
+        return state
+    del edit.zset(keys.active)[bytes(job)]
+    if b"group" in row:
+        flying, group = edit.hash(keys.group_active), row[b"group"]
+        act = int(flying.pop(group, b"0")) - 1
+        if act > 0:
+            flying[group] = b"%d" % act
+        if edit.zset(keys.lane(group.decode())):
+            edit.enter_ring(group, act)
+    row.clear()
+    counts = edit.hash(keys.metrics_completed)
+    counts[b"count"] = b"%d" % (int(counts.get(b"count", b"0")) + 1)
+    return edit.done()
+
+
+def reprocess(keys: QueueKeys, state: State, job: JobId) -> State:
+    """Protocol 4.15: the job goes to the flat set, also when it has a group (W8)."""
+    edit = _Editor(keys, state)
+    row = edit.row(job)
+    if row is None or b"attempts" not in row or bytes(job) not in edit.zset(keys.dead):
+        return state
+    del edit.zset(keys.dead)[bytes(job)]
+    row.pop(b"last_error", None)
+    row[b"state"] = b"pending"
+    edit.zset(keys.pending)[bytes(job)] = 0
+    return edit.done()
+
+
 def _leave_ring(ring: list[bytes], group: bytes) -> None:
     ring[:] = [other for other in ring if other != group]
 
@@ -222,4 +260,50 @@ def take_out(keys: QueueKeys, state: State, job: JobId) -> State:
     edit = _Editor(keys, state)
     for key in (keys.pending, keys.active, keys.schedule, keys.dead):
         edit.zset(key).pop(bytes(job), None)
+    return edit.done()
+
+
+SPOILS = ("lane", "ring", "paused", "gactive", "glimit", "wake", "lanes", "count", "limit", "weight", "ceiling", "rota")
+"""What `spoil` can damage: keys of lanes that get another type, and numbers that are none."""
+
+
+def spoil(keys: QueueKeys, state: State, group: str, what: str) -> State:
+    """A key that lanes are made of is overwritten, or a number in it."""
+    whole = {
+        "lane": keys.lane(group),
+        "ring": keys.ring,
+        "paused": keys.paused,
+        "gactive": keys.group_active,
+        "glimit": keys.group_limit,
+        "wake": keys.wake,
+        "lanes": keys.lanes,
+    }
+    if what in whole:
+        return {**state, whole[what]: Entry("string", b"spoilt")}
+    fields = {
+        "count": (keys.group_active, group.encode(), b"many"),
+        "limit": (keys.group_limit, group.encode(), b"few"),
+        "weight": (keys.group_weight, group.encode(), b"0"),
+        "ceiling": (keys.meta, b"concurrency", b"0"),
+        "rota": (keys.rota, b"left", b"-1"),
+    }
+    key, field, text = fields[what]
+    entry = state.get(key, Entry("hash", {}))
+    if entry.kind != "hash":
+        return state
+    return {**state, key: Entry("hash", {**cast("dict[bytes, bytes]", entry.value), field: text})}
+
+
+def mend(keys: QueueKeys, state: State) -> State:
+    """What scripts cannot live with is deleted, and what they make anew; what `spoil` replaced does not come back."""
+    spoilt = Entry("string", b"spoilt")
+    gone = (keys.ring, keys.lanes, keys.rota, keys.fresh_next)
+    edit = _Editor(keys, {key: entry for key, entry in state.items() if entry != spoilt and key not in gone})
+    counts = edit.hash(keys.group_active)
+    for group in [group for group, text in counts.items() if not text.isdigit()]:
+        del counts[group]
+    for key in [key for key in edit.state if key.startswith(keys.base + b"g:")]:
+        for job in list(lane := edit.zset(key)):
+            if b"attempts" not in (edit.row(job) or {}):
+                del lane[job]
     return edit.done()

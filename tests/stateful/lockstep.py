@@ -1,20 +1,19 @@
 """Random programs that run on two bodies in step.
 
-After each step both bodies must have given the same answer and be in the same whole state, and that state must keep the
-invariants of `invariants`. What other programs do to the queue is drawn too (`foreign`): grouped jobs, flows, locks,
-rows that vanish or are overwritten. A crashed worker is one that is not drawn again: its token stays behind.
+`machine` says what is compared and checked after each step, `lane_rules` draws what happens to lanes, and this page
+draws everything else. What other programs do to the queue is drawn too (`foreign`): grouped jobs, flows, locks, rows
+that vanish or are overwritten. A crashed worker is one that is not drawn again: its token stays behind.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar, cast
+from collections.abc import Callable
+from typing import cast
 
 import hypothesis.strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import initialize, rule
 
-from echomq.errors import ServerError
 from echomq.ids import JobId
 from echomq.keys import QueueKeys
-from echomq.records import Claimed, ClaimedMany, Completed, Completion, Dead, NewJob, Reaped, Token
+from echomq.records import Claimed, ClaimedMany, Completion, NewJob
 from echomq.states import SetName
 from echomq.transitions.add_log import add_log
 from echomq.transitions.browse import browse
@@ -41,7 +40,6 @@ from echomq.transitions.purge import purge
 from echomq.transitions.reap import reap
 from echomq.transitions.release import release
 from echomq.transitions.remove import remove
-from echomq.transitions.repair import repair
 from echomq.transitions.reprocess import reprocess
 from echomq.transitions.reprocess_many import reprocess_many
 from echomq.transitions.reschedule import reschedule
@@ -50,156 +48,43 @@ from echomq.transitions.retry import retry
 from echomq.transitions.schedule import enqueue_at, enqueue_in
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
-from tests.harness.body import Body
-from tests.harness.state import HOUR, State, job_number
+from tests.harness.state import HOUR, State
 from tests.stateful import foreign
-from tests.stateful.invariants import View, check_places, check_ring
+from tests.stateful.invariants import View
+from tests.stateful.lane_rules import LaneRules
+from tests.stateful.machine import GROUPS, PARENTS, POOL, holders, leases, limits, picks
 
 __all__ = ["LockStep"]
 
-Answer = TypeVar("Answer")
-Held = tuple[JobId, Token]
-
-POOL = [job_number(number) for number in range(1, 7)]
-PARENTS = [job_number(number) for number in (50, 51)]
-GROUPS = ["PRT00000000001", "PRT00000000002"]
-
 ids = st.sampled_from(POOL + PARENTS[:1])
-picks = st.integers(0, 19)
 hours = st.integers(0, 2)
-leases = st.integers(1, 2)
 policies = st.sampled_from([b"fp", b"id"])
 caps = st.sampled_from([None, 1, 2, 3])
-limits = st.sampled_from([1, 2, 100])
-offsets = st.sampled_from([0, 0, 0, 0, -1, 1])
-holders = st.tuples(picks, offsets)
+places = st.sampled_from([None, *GROUPS])
 
 
-class LockStep(RuleBasedStateMachine):
+class LockStep(LaneRules):
     """A program. Subclasses say which `bodies` run it; the first one is the one that is looked at."""
 
-    def __init__(self, bodies: Iterable[Body], keys: QueueKeys) -> None:
-        super().__init__()
-        self.bodies = tuple(bodies)
-        self.keys = keys
-        for body in self.bodies:
-            body.restart()
-        self.now = 0
-        self.state: State = {}
-        self.completed = self.failed = 0
-        self.disturbed: set[bytes] = set()
-        self.haunted: set[bytes] = set()
-        self.ended: JobId | None = None
-
-    def teardown(self) -> None:
-        for body in self.bodies:
-            body.drop()
-
-    # --- one step ---------------------------------------------------------------------------------------------------
-
-    def step(self, call: Call[Answer], *, leaves: Iterable[bytes] = ()) -> Answer | None:
-        """Run the call everywhere, compare, and check what must hold. None: it was refused by the server.
-
-        `leaves` are the jobs that may vanish in this step; a job that vanishes besides is lost.
-        """
-        before = View(self.keys, self.state)
-        answers = [_answer_of(body, call) for body in self.bodies]
-        self.look(call.about, answers)
-        answer = answers[0]
-        if isinstance(answer, _Refused):
-            assert self.state == before.state, f"{call.about} was refused and changed something"
-            return None
-        self.count(answer)
-        self.check(call.about, before, set(leaves))
-        return cast("Answer", answer)
-
-    def look(self, about: str, answers: list[object]) -> None:
-        """Compare what the bodies answered and where they are, and take that as the state."""
-        states = [body.dump() for body in self.bodies]
-        for body, answer, state in zip(self.bodies[1:], answers[1:], states[1:], strict=True):
-            names = f"{self.bodies[0].name} and {body.name}"
-            assert answers[0] == answer, f"{names} answer {about} differently"
-            assert states[0] == state, f"{names} are in different states after {about}"
-        self.state = states[0]
-
-    def count(self, answer: object) -> None:
-        """Keep the true counts of completions and deaths."""
-        for one in answer if isinstance(answer, tuple) else (answer,):
-            match one:
-                case Completed(job=job):
-                    self.completed += 1
-                    self.ended = job
-                case Dead():
-                    self.failed += 1
-                case Reaped(dead=dead):
-                    # What is set aside for a damaged parent has not died of its own.
-                    rows = View(self.keys, self.state).jobs
-                    self.failed += sum(
-                        rows[job][b"last_error"].startswith(b"lease lapsed") for job in dead if job in rows
-                    )
-
-    def check(self, about: str, before: View, leaves: set[bytes]) -> None:
-        after = View(self.keys, self.state)
-        lost = before.jobs.keys() - after.jobs.keys() - leaves - self.haunted
-        assert not lost, f"{about} lost {lost}"
-        for job, row in after.jobs.items():
-            old = before.jobs.get(job, row)
-            assert int(row[b"attempts"]) >= int(old[b"attempts"]), f"{about} lowered the token of {job!r}"
-        self.haunted |= {j for j in after.jobs.keys() - before.jobs.keys() if j in before.places()}
-        if self.haunted:
-            self.disturbed.update(group.encode() for group in GROUPS)
-        check_places(after, self.haunted)
-        check_ring(after, self.disturbed)
-        assert after.count_of(self.keys.metrics_completed) == self.completed, "completions are miscounted"
-        assert after.count_of(self.keys.metrics_failed) == self.failed, "deaths are miscounted"
-
-    def change(self, state: State) -> None:
-        """Let another program change the database."""
-        gone = [key for key in self.state if key not in state]
-        changed = {key: entry for key, entry in state.items() if self.state.get(key) != entry}
-        for body in self.bodies:
-            body.delete(gone)
-            body.load(changed)
-        self.look("another program", [None] * len(self.bodies))
-
-    def members(self, *keys: bytes) -> set[bytes]:
-        view = View(self.keys, self.state)
-        return {job for key in keys for job in view.members(key)}
-
-    def job(self, pick: int) -> JobId:
-        """Mostly a job that is there; of twenty picks, two name any id."""
-        there = sorted(View(self.keys, self.state).jobs)
-        anyone = POOL + PARENTS[:1]
-        return JobId(there[pick % len(there)]) if there and pick < 18 else anyone[pick % len(anyone)]
-
-    def one_of(self, key: bytes, pick: int) -> JobId:
-        """Mostly a job of this set."""
-        there = sorted(self.members(key))
-        return JobId(there[pick % len(there)]) if there and pick < 15 else self.job(pick)
-
-    def holder(self, who: tuple[int, int]) -> Held:
-        """Mostly a job that is leased or was, with its token or one beside it."""
-        pick, offset = who
-        view = View(self.keys, self.state)
-        leased = sorted(job for job in view.members(self.keys.active) if job in view.jobs)
-        lapsed = sorted(
-            job for job, row in view.jobs.items() if row[b"state"] == b"pending" and row[b"attempts"] != b"0"
-        )
-        those = lapsed if lapsed and (not leased or pick % 3 == 0) else leased
-        job = JobId(those[pick % len(those)]) if those and pick < 17 else self.job(pick)
-        attempts = int(view.jobs.get(job, {}).get(b"attempts", b"1"))
-        return job, Token(max(attempts + offset, 1))
-
     @initialize(
-        kind=st.sampled_from(["flat", "lane", "lanes", "flow", "flow", "flow"]), policy=policies, nested=st.booleans()
+        kind=st.sampled_from(["flat", "lane", "lanes", "lanes", "flow", "flow"]),
+        policy=policies,
+        nested=st.booleans(),
+        settings=st.lists(st.sampled_from([None, 2, 3]), min_size=6, max_size=6),
+        rough=st.sampled_from([False, False, False, True]),
     )
-    def begin(self, kind: str, policy: bytes, nested: bool) -> None:
+    def begin(self, kind: str, policy: bytes, nested: bool, settings: list[int | None], rough: bool) -> None:
+        self.is_rough = rough
         if kind == "flow":
             self.hold_parent(POOL[:2], policy, nested)
         elif kind != "flat":
-            for number, job in enumerate(POOL[:4]):
-                self.genqueue(job, GROUPS[number % 2 if kind == "lanes" else 0])
-        self.step(enqueue_many(self.keys, [NewJob(job, b"b") for job in POOL[3:]]))
+            lanes = GROUPS[:1] if kind == "lane" else GROUPS
+            waiting = [NewJob(job, b"b", lane=lanes[n % len(lanes)]) for n, job in enumerate(POOL[:9])]
+            self.step(enqueue_many(self.keys, waiting))
+            for lane, weight, limit in zip(GROUPS, settings[:3], settings[3:], strict=True):
+                self.gweight(lane, weight)
+                self.glimit(lane, limit)
+        self.step(enqueue_many(self.keys, [NewJob(job, b"b") for job in POOL[8:12]]))
 
     # --- admission --------------------------------------------------------------------------------------------------
 
@@ -211,21 +96,13 @@ class LockStep(RuleBasedStateMachine):
     def enqueue_many(self, batch: list[JobId], cap: int | None) -> None:
         self.step(enqueue_many(self.keys, [NewJob(job, b"m", cap) for job in batch]))
 
-    @rule(job=ids, delay=hours, cap=caps)
-    def enqueue_in(self, job: JobId, delay: int, cap: int | None) -> None:
-        self.step(enqueue_in(self.keys, job, b"s", delay_ms=delay * HOUR, max_attempts=cap))
+    @rule(job=ids, delay=hours, cap=caps, lane=places)
+    def enqueue_in(self, job: JobId, delay: int, cap: int | None, lane: str | None) -> None:
+        self.step(enqueue_in(self.keys, job, b"s", delay_ms=delay * HOUR, max_attempts=cap, lane=lane))
 
-    @rule(job=ids, offset=st.integers(-1, 2))
-    def enqueue_at(self, job: JobId, offset: int) -> None:
-        self.at_an_instant(offset, lambda at_ms: enqueue_at(self.keys, job, b"a", at_ms=at_ms))
-
-    def at_an_instant(self, offset: int, call_at: Callable[[int], Call[Answer]]) -> None:
-        """A step whose call names an instant: in the words of each body's own clock."""
-        before = View(self.keys, self.state)
-        calls = [call_at(body.at_ms(self.now + offset)) for body in self.bodies]
-        answers = [_answer_of(body, call) for body, call in zip(self.bodies, calls, strict=True)]
-        self.look(calls[0].about, answers)
-        self.check(calls[0].about, before, set())
+    @rule(job=ids, offset=st.integers(-1, 2), lane=places)
+    def enqueue_at(self, job: JobId, offset: int, lane: str | None) -> None:
+        self.at_an_instant(offset, lambda at_ms: enqueue_at(self.keys, job, b"a", at_ms=at_ms, lane=lane))
 
     # --- claiming ---------------------------------------------------------------------------------------------------
 
@@ -238,9 +115,10 @@ class LockStep(RuleBasedStateMachine):
 
     @rule(lease=leases, size=st.sampled_from([1, 2, 5]))
     def claim_many(self, lease: int, size: int) -> None:
-        leased = self.members(self.keys.active)
+        before, leased = View(self.keys, self.state), self.members(self.keys.active)
         answer = self.step(claim_many(self.keys, lease_ms=lease * HOUR, size=size))
         if isinstance(answer, ClaimedMany):
+            self.check_ceiling(before, len(answer.jobs))
             for one in answer.jobs:
                 assert one.job not in leased or one.job in self.haunted, f"{one.job!r} was leased already"
 
@@ -347,12 +225,10 @@ class LockStep(RuleBasedStateMachine):
         job = self.job(pick)
         view = View(self.keys, self.state)
         row = view.jobs.get(job)
-        if row is None or b"group" in row or row[b"state"] == b"awaiting_children" or self.haunted:
+        if row is None or b"group" in row or row[b"state"] == b"awaiting_children" or self.haunted or self.spoilt:
             return
         self.change(foreign.take_out(self.keys, self.state, job))
-        answers: list[object] = [_repaired(body, self.keys) for body in self.bodies]
-        self.look("repair", answers)
-        assert answers[0] == {job}
+        assert self.repair() == {job}
         self.check("repair", view, set())
 
     # --- data and reading -------------------------------------------------------------------------------------------
@@ -382,29 +258,8 @@ class LockStep(RuleBasedStateMachine):
     # --- time and other programs ------------------------------------------------------------------------------------
 
     @rule(span=leases)
-    def time_passes(self, span: int) -> None:
-        for body in self.bodies:
-            body.advance(span)
-        self.now += span
-        self.look("time passing", [None] * len(self.bodies))
-
-    @rule(job=st.sampled_from(POOL), group=st.sampled_from(GROUPS))
-    def genqueue(self, job: JobId, group: str) -> None:
-        if job not in View(self.keys, self.state).places():
-            self.change(foreign.genqueue(self.keys, self.state, job, group))
-
-    @rule(lease=leases)
-    def gclaim(self, lease: int) -> None:
-        self.change(foreign.gclaim(self.keys, self.state, self.now, lease))
-
-    @rule(group=st.sampled_from(GROUPS), limit=st.integers(1, 2))
-    def set_limit(self, group: str, limit: int) -> None:
-        self.change(foreign.set_limit(self.keys, self.state, group, limit))
-
-    @rule(group=st.sampled_from(GROUPS), parked=st.booleans())
-    def park(self, group: str, parked: bool) -> None:
-        verb = foreign.park if parked else foreign.unpark
-        self.change(verb(self.keys, self.state, group))
+    def wait(self, span: int) -> None:
+        self.time_passes(span)
 
     @rule(
         children=st.lists(st.sampled_from(POOL), min_size=1, max_size=3, unique=True),
@@ -433,37 +288,3 @@ class LockStep(RuleBasedStateMachine):
     @rule(pick=picks, how=st.sampled_from(["string", "field", "field without a TTL"]))
     def lock(self, pick: int, how: str) -> None:
         self.change(foreign.lock(self.keys, self.state, self.job(pick), how))
-
-
-class _Refused:
-    """An error reply, by the class of the exception it becomes."""
-
-    def __init__(self, error: ServerError) -> None:
-        self.kind = type(error)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Refused) and self.kind is other.kind
-
-    def __hash__(self) -> int:
-        return hash(self.kind)
-
-    def __repr__(self) -> str:
-        return f"refused with {self.kind.__name__}"
-
-
-def _answer_of(body: Body, call: Call[object]) -> object:
-    try:
-        return body.run(call)
-    except ServerError as error:
-        return _Refused(error)
-
-
-def _repaired(body: Body, keys: QueueKeys) -> set[JobId]:
-    found: set[JobId] = set()
-    cursor: str | None = None
-    while True:
-        part = body.run(repair(keys, cursor=cursor))
-        found.update(part.jobs)
-        cursor = part.cursor
-        if cursor is None:
-            return found
