@@ -70,10 +70,9 @@ if #odd == 0 then
 end
 
 --@use sort_out
---@use send_off
 --@use close_lanes
-local fate = sort_out(base, odd)
+local broken, _, send_off = sort_out(base, odd)
 write_served()
-send_off(base, fate)
+send_off()
 close_lanes(base)
-return answer(fate.dead)
+return answer(broken)

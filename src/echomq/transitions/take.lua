@@ -108,8 +108,6 @@ end
 --@use turn_ring
 --@use fly
 --@use serve_lane
---@use sort_out
---@use send_off
 --@use close_lanes
 local told, owed = {}, false
 if call('EXISTS', rota_key, owing_key) > 0 then
@@ -225,7 +223,11 @@ for place = back_from, #back do
   end
 end
 local ring_left = length - walk.passed + #tail
-local fate = sort_out(base, odd)
+local broken, homes, send_off = {}, 0, nil
+if #odd > 0 then
+--@use sort_out
+  broken, homes, send_off = sort_out(base, odd)
+end
 local function is_more()
   return flat.depth + ring_left > damaged and not (seats and #jobs >= seats)
 end
@@ -276,9 +278,11 @@ write_rota()
 if #jobs > 0 then
   lease_jobs(base, active_key, jobs, now + lease)
 end
-send_off(base, fate)
+if send_off then
+  send_off()
+end
 close_lanes(base)
-if #fate.home > 0 then
+if homes > 0 then
   ring_left, flat.depth, lying = call('LLEN', ring_key), call('ZCARD', pending_key), call('LLEN', wake_key)
 end
 
@@ -292,4 +296,4 @@ end
 if is_more() then
   due, wait_ms, watch = 0, 0, nil
 end
-return answer(jobs, is_more(), left, fate.dead)
+return answer(jobs, is_more(), left, broken)

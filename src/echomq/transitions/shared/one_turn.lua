@@ -11,8 +11,6 @@
 --@use leave_set
 --@use turn_ring
 --@use lease_jobs
---@use sort_out
---@use send_off
 --@use close_lanes
 local function plan_turn(base, walk, plan, share_of)
   local tail, met = {}, {}
@@ -50,7 +48,11 @@ local function one_turn(base, ring_key, active_key, lease, share_of)
   local plan = { jobs = {}, odd = {}, reads = 1000, manners = false }
   local walk = walk_ring(base, ring_key, math.min(length, 100), 1)
   local tail, met = plan_turn(base, walk, plan, share_of)
-  local fate = sort_out(base, plan.odd)
+  local send_off
+  if #plan.odd > 0 then
+--@use sort_out
+    send_off = select(3, sort_out(base, plan.odd))
+  end
 
   for place = 1, #met do
     leave_set(met[place])
@@ -59,7 +61,9 @@ local function one_turn(base, ring_key, active_key, lease, share_of)
   if #plan.jobs > 0 then
     lease_jobs(base, active_key, plan.jobs, now_ms() + lease)
   end
-  send_off(base, fate)
+  if send_off then
+    send_off()
+  end
   close_lanes(base)
   return plan.jobs
 end
