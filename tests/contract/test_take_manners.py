@@ -77,6 +77,15 @@ def test_a_lane_that_is_found_empty_owes_nothing(case: Case) -> None:
     case.shows(leased(seed.copy(), answer.jobs))
 
 
+def test_a_second_entry_of_a_lane_on_the_ring_changes_nothing_of_its_debt(case: Case) -> None:
+    seed = waiting(case, RED, "rrff").pending(job_number(50), group=blue)
+    case.given(seed.copy().ring(RED, BLUE, RED))
+    assert take_jobs(case, 3) == [J1, job_number(50), J3]
+    case.given(seed.copy().limit(RED, 1).ring(RED, RED, BLUE))
+    assert take_jobs(case, 3) == [J1, job_number(50)]
+    assert case.body.dump()[case.keys.fresh_next].value == frozenset({red})
+
+
 def test_each_lane_has_a_debt_of_its_own(case: Case) -> None:
     seed = case.seed().pending(J1, 1, group=red).pending(J2, 1, group=red).pending(J3, group=red)
     seed.pending(J4, group=blue).pending(J5, 2, group=blue).pending(J6, group=blue)

@@ -236,6 +236,11 @@ def test_at_the_ceiling_no_set_is_looked_at(case: Case) -> None:
     answer = taken(case, 5, park_ms=HOUR)
     assert (answer.jobs, answer.more, answer.full) == ((), False, True)
     case.shows(seed)
+    for key in (case.keys.pending, case.keys.ring):
+        spoilt = seed.copy().drop(key).string(key, b"another program's")
+        case.given(spoilt)
+        assert taken(case, 5, park_ms=HOUR).full
+        case.shows(spoilt)
 
 
 @pytest.mark.parametrize("ceiling", [b"0", b"-1", b"many", b"", b"1.5"])
@@ -328,6 +333,28 @@ def test_w08_misplaced_jobs_go_home_from_a_lane_and_from_the_flat_set(case: Case
         found += taken(case, 5).jobs
     assert {claimed.job: claimed.lane for claimed in found} == {J1: RED, J2: BLUE, J3: None, J4: None, J5: BLUE}
     case.shows(leased(seed.copy(), found))
+
+
+def test_rule_10_lanes_of_the_window_enter_before_those_that_jobs_go_home_to(case: Case) -> None:
+    """The first lane has jobs of a lane that is not on the ring and of one that stands behind it and becomes empty."""
+    lane = case.keys.lane(RED)
+    seed = case.seed().row(J1, state=b"pending", group=GREEN.encode()).row(J2, state=b"pending", group=blue)
+    seed.pending(J3, group=red).pending(J4, group=blue)
+    case.given(seed.copy().member(lane, J1, 0).member(lane, J2, 0).ring(RED, BLUE))
+    answer = taken(case, 9)
+    assert jobs_of(answer) == [J3, J4]
+    assert answer.more
+    case.shows(leased(seed.copy().pending(J1).pending(J2), answer.jobs).ring(BLUE, GREEN).wakes(1, 1))
+
+
+def test_rule_11_a_lane_of_another_speaker_is_listed_when_it_is_met_on_the_ring_or_gets_a_job_back(case: Case) -> None:
+    seed = case.seed().pending(J1, group=red).pending(J2, group=red).row(J3, state=b"pending", group=blue)
+    seed.pending(J4, group=blue).pending(J5, group=blue)
+    case.given(seed.copy().member(case.keys.lane(RED), J3, 0).ring(RED, BLUE).live())
+    answer = taken(case, 2)
+    assert jobs_of(answer) == [J1, J4]
+    live = case.body.dump()[case.keys.lanes].value
+    assert live == {red: 0, blue: 0}
 
 
 def test_w02_broken_rows_and_damaged_jobs_go_to_dead_and_are_named(case: Case) -> None:

@@ -65,6 +65,7 @@ def _turn(space: Keyspace, given: Given, share: Callable[[StallOf], int]) -> lis
             script.lane(group).stands = script.lane(group).now.serviceable
     until_ms = space.now_ms + given.number("lease_ms")
     jobs: list[Reply] = [[*lease(active, job, until_ms), group] for group, job in walk.log]
+    script.met(walk.met)
     walk.passed.send_off(script)
     script.close()
     return jobs

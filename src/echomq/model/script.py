@@ -4,7 +4,7 @@ A body makes one `Script`, takes in hand what it is going to write, makes its mo
 end: their places on the ring, the list of live lanes, and the wake-ups (docs/wire.md, rules 10 to 12).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from echomq.model.keyspace import Damage, Keyspace
@@ -40,9 +40,8 @@ class Script:
 
     def meet(self, group: bytes) -> Lane:
         """As `lane`, for a claim, which meets it on the ring: what other speakers did to it is listed as well."""
-        known = group in self._lanes
         lane = self.lane(group)
-        if not known and lane.trouble is None:
+        if lane.trouble is None:
             lane.listed = group in self.zset(b"lanes")
         return lane
 
@@ -98,6 +97,10 @@ class Script:
         )
 
     # --- closing ----------------------------------------------------------------------------------------------------
+
+    def met(self, groups: Iterable[bytes]) -> None:
+        """Close these, which a claim met on the ring, before those that jobs go home to."""
+        self._lanes = {**{group: self.lane(group) for group in groups}, **self._lanes}
 
     def close(self, *, published: bool = False) -> None:
         """Close the lanes in the order of their first looks, then leave wake-ups: once, at the end of a script.

@@ -12,7 +12,7 @@ from echomq.model.script import Script
 from echomq.model.view import counted
 from echomq.model.zset import ZSet
 
-__all__ = ["StallOf", "lane_weight", "open_stall"]
+__all__ = ["DamagedStall", "StallOf", "lane_weight", "open_stall"]
 
 
 @dataclass(slots=True)

@@ -64,9 +64,7 @@ class _Take:
 
     def __post_init__(self) -> None:
         space, names = self.script.space, self.script.names
-        self._ring, self._wake = space.list(names.of(b"ring")), space.list(names.of(b"wake"))
-        self._pending, self._active = space.zset(names.of(b"pending")), space.zset(names.of(b"active"))
-        self._told, self._owing = space.hash(names.of(b"rota")), space.set(names.of(b"fresh_next"))
+        self._wake, self._active = space.list(names.of(b"wake")), space.zset(names.of(b"active"))
         most = ceiling_of(space, names)
         if most is not None:
             self._seats = most - len(self._active)
@@ -75,8 +73,14 @@ class _Take:
     # --- 1 to 4: looking --------------------------------------------------------------------------------------------
 
     def plan(self) -> None:
-        """Walk the rota and decide who is served. Nothing is written yet. Raises `Damage`."""
+        """Walk the rota and decide who is served. Nothing is written yet. Raises `Damage`.
+
+        At the ceiling no set is looked at.
+        """
         if self.room > 0:
+            space, names = self.script.space, self.script.names
+            self._ring, self._pending = space.list(names.of(b"ring")), space.zset(names.of(b"pending"))
+            self._told, self._owing = space.hash(names.of(b"rota")), space.set(names.of(b"fresh_next"))
             self.walked = walk(self._rota(), self._stall, room=self.room, reads=Reads(self.room + SPARE))
 
     def _rota(self) -> Rota:
@@ -116,12 +120,15 @@ class _Take:
         self._write_owing(stalls)
         self._write_rota(rota)
         jobs: list[Reply] = [[*lease(self._active, job, until_ms), name or b""] for name, job in self.served]
+        script.met(self.walked.met)
         self.passed.send_off(script)
         script.close()
         self._is_written = True
         return jobs
 
     def _write_owing(self, stalls: list[StallOf]) -> None:
+        if not self._pending:
+            self._owing.remove(b"")
         for stall in stalls:
             if stall.line.owes and stall.line.waiting:
                 self._owing.add(stall.group or b"")
