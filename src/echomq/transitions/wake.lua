@@ -15,7 +15,7 @@
 --@use probe
 
 local call = redis.call
-local share = whole('worth', worth, 1, 1000)
+local share = math.min(whole('worth', worth, 1), 1000)
 local watch_key = base_key .. 'watch'
 local watching = watcher and watcher ~= '' and need(probe('GET', watch_key))
 local idle = need(probe('LLEN', wake_key)) == 0
