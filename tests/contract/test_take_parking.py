@@ -6,6 +6,7 @@ from echomq.errors import BadInput
 from echomq.records import Taken
 from echomq.transitions.schedule import enqueue_in
 from echomq.transitions.take import take
+from echomq.transitions.wake import wake
 from tests.harness.case import Case
 from tests.harness.jobs import J1, J2, J3, RED
 from tests.harness.state import HOUR
@@ -92,6 +93,25 @@ def test_the_watcher_goes_on_watching(case: Case) -> None:
     asked(case, park_ms=HOUR, watcher="me")
     assert asked(case, park_ms=HOUR, watcher="me").wait_ms <= 10 * MINUTE
     case.shows(case.seed().scheduled(J1, due=0).watched("me", until=0))
+
+
+def test_when_the_watcher_gives_up_the_next_one_watches(case: Case) -> None:
+    seed = case.seed().active(J1, 1, ends=1)
+    case.given(seed)
+    asked(case, park_ms=HOUR, watcher="me")
+    case.body.run(wake(case.keys, worth=1, watcher="me"))
+    case.shows(seed)
+    assert asked(case, park_ms=HOUR, watcher="you").wait_ms <= HOUR
+    case.shows(seed.copy().watched("you", until=1))
+
+
+def test_when_the_watch_has_expired_the_next_one_watches(case: Case) -> None:
+    """Its watcher has vanished and nobody looked after what lapsed; what comes next is watched for by somebody else."""
+    seed = case.seed().active(J1, 1, ends=3)
+    case.given(seed.copy().watched("me", until=1))
+    case.body.advance(2)
+    asked(case, park_ms=HOUR, watcher="you")
+    case.shows(seed.copy().watched("you", until=3, left=1))
 
 
 def test_an_earlier_instant_is_watched_for_by_whoever_sees_it(case: Case) -> None:

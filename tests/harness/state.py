@@ -240,9 +240,10 @@ class Seed:
         """Exactly these tokens lie there, the one that is popped first being the first."""
         return self.lines(self.keys.wake, *(b"%d" % worth for worth in worths))
 
-    def watched(self, watcher: str, *, until: int) -> Self:
-        """The watcher looks after what is due or lapses at the instant `until`."""
-        return self.string(self.keys.watch, b"%b %d" % (watcher.encode(), until), ttl=until)
+    def watched(self, watcher: str, *, until: int, left: int | None = None) -> Self:
+        """The watcher looks after what is due or lapses at the instant `until`; in `left` hours, if not in as many."""
+        text = b"%b %d" % (watcher.encode(), until)
+        return self.string(self.keys.watch, text, ttl=until if left is None else left)
 
     # --- lanes ------------------------------------------------------------------------------------------------------
 

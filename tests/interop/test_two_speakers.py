@@ -13,6 +13,7 @@ from echomq.records import (
     Enqueued,
     Extended,
     Locked,
+    NewJob,
     PromotedMany,
     Reaped,
     Released,
@@ -21,6 +22,7 @@ from echomq.records import (
     Scheduled,
     Stale,
     StoredJob,
+    Taken,
     Token,
 )
 from echomq.states import JobState
@@ -29,10 +31,16 @@ from echomq.transitions.claim_many import claim_many
 from echomq.transitions.complete import complete
 from echomq.transitions.delay import delay
 from echomq.transitions.enqueue import enqueue
+from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.extend import extend
+from echomq.transitions.genqueue import genqueue
 from echomq.transitions.get_job import get_job
 from echomq.transitions.get_state import get_state
+from echomq.transitions.glimit import glimit
+from echomq.transitions.gresume import gresume
+from echomq.transitions.gweight import gweight
 from echomq.transitions.is_paused import is_paused
+from echomq.transitions.lanes import lanes
 from echomq.transitions.pause import pause
 from echomq.transitions.promote import promote
 from echomq.transitions.reap import reap
@@ -41,8 +49,9 @@ from echomq.transitions.remove import remove
 from echomq.transitions.reprocess import reprocess
 from echomq.transitions.retry import retry
 from echomq.transitions.schedule import enqueue_at, enqueue_in
+from echomq.transitions.take import take
 from tests.harness.case import Case
-from tests.harness.jobs import BLUE, J1, J2, J3, RED
+from tests.harness.jobs import BLUE, J1, J2, J3, J4, RED
 from tests.harness.state import HOUR
 from tests.interop.speaker import Speaker
 
@@ -330,6 +339,76 @@ def test_w07_a_grouped_job_removed_by_us_leaves_no_ghost_to_the_other(echo: Case
     assert echo.body.run(remove(echo.keys, J2)) == Removed(J2)
     assert other.in_flight(RED) == 0
     assert other.gclaim(HOUR) == []
+
+
+def test_a_take_serves_lanes_and_flat_jobs_of_the_other_and_lists_the_lanes(echo: Case, other: Speaker) -> None:
+    other.genqueue(J1, b"p", RED)
+    other.genqueue(J2, b"p", RED)
+    other.enqueue(J3, b"p")
+    assert echo.body.run(lanes(echo.keys)).lanes[0].lane == RED, "the ring tells of it before a take does"
+    answer = echo.body.run(take(echo.keys, lease_ms=HOUR, size=2))
+    assert isinstance(answer, Taken)
+    assert [(claimed.job, claimed.lane) for claimed in answer.jobs] == [(J1, RED), (J3, None)]
+    assert echo.body.dump()[echo.keys.lanes].value == {RED.encode(): 0}
+    assert other.complete(J1, 1) == 1
+    assert other.complete(J3, 1) == 1
+    assert other.gclaim(HOUR) == [J2, b"p", 1, RED.encode()]
+    assert other.complete(J2, 1) == 1
+    assert other.ring() == []
+    assert other.in_flight(RED) == 0
+
+
+def test_w08_a_grouped_job_that_the_other_sent_to_the_flat_set_passes_no_limit(echo: Case, other: Speaker) -> None:
+    other.glimit(RED, 1)
+    for job in (J1, J2):
+        other.genqueue(job, b"p", RED)
+    other.gclaim(HOUR)
+    assert other.retry(J1, 1, 0, 1, b"e") == b"dead"
+    assert other.gclaim(HOUR) == [J2, b"p", 1, RED.encode()]
+    assert other.reprocess(J1) == 1
+    assert other.wire.ask("ZCARD", other.key("pending")) == 1
+    answer = echo.body.run(take(echo.keys, lease_ms=HOUR, size=5))
+    assert isinstance(answer, Taken)
+    assert answer.jobs == ()
+    assert other.depth(RED) == 1, "it went home"
+    assert echo.body.run(complete(echo.keys, J2, ONE)) == Completed(J2)
+    assert other.gclaim(HOUR) == [J1, b"p", 2, RED.encode()]
+
+
+def test_the_other_serves_lanes_whose_names_are_no_branded_ids(echo: Case, other: Speaker) -> None:
+    echo.body.run(genqueue(echo.keys, J1, b"p", lane="acme@eu"))
+    assert other.gclaim(HOUR) == [J1, b"p", 1, b"acme@eu"]
+    assert other.complete(J1, 1) == 1
+    assert other.in_flight("acme@eu") == 0
+
+
+def test_each_is_woken_by_the_other(echo: Case, other: Speaker) -> None:
+    """Speakers that ignore the text of a token take each for one; one that we cannot read is worth one to us."""
+    echo.body.run(enqueue_many(echo.keys, [NewJob(job, b"p", lane=RED) for job in (J1, J2, J3)]))
+    token = other.wire.ask("BLPOP", other.key("wake"), 1)
+    assert token == [echo.keys.wake, b"2"]
+    other.genqueue(J4, b"p", BLUE)
+    popped = other.wire.ask("LPOP", other.key("wake"))
+    assert popped == b"1"
+    answer = echo.body.run(take(echo.keys, lease_ms=HOUR, size=9, worth=b"1"))
+    assert isinstance(answer, Taken)
+    assert len(answer.jobs) == 4
+
+
+def test_limits_weights_and_pauses_by_either_are_heard_by_both(echo: Case, other: Speaker) -> None:
+    for job in (J1, J2, J3):
+        other.genqueue(job, b"p", RED)
+    echo.body.run(gweight(echo.keys, RED, 2))
+    echo.body.run(glimit(echo.keys, RED, 1))
+    assert other.gwclaim(HOUR) == [[J1, b"p", 1, RED.encode()]]
+    assert other.gclaim(HOUR) == []
+    assert other.glimit(RED, 3) == 1
+    assert other.gpause(RED) == 1
+    answer = echo.body.run(take(echo.keys, lease_ms=HOUR, size=9))
+    assert isinstance(answer, Taken)
+    assert answer.jobs == ()
+    echo.body.run(gresume(echo.keys, RED))
+    assert other.gwclaim(HOUR) == [[J2, b"p", 1, RED.encode()], [J3, b"p", 1, RED.encode()]]
 
 
 def test_w04_what_the_other_makes_of_ghosts_never_reaches_our_workers(echo: Case, other: Speaker) -> None:
