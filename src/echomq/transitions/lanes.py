@@ -67,7 +67,7 @@ def _info(reply: Reply) -> LaneInfo:
                 depth=number(depth),
                 in_flight=number(in_flight),
                 limit=_setting(limit),
-                weight=_setting(weight) or 1,
+                weight=max(_setting(weight) or 1, 1),
                 paused=parked == 1,
                 oldest=next_id(oldest),
             )
