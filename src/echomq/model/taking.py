@@ -127,8 +127,6 @@ class _Take:
         return jobs
 
     def _write_owing(self, stalls: list[StallOf]) -> None:
-        if not self._pending:
-            self._owing.remove(b"")
         for stall in stalls:
             if stall.line.owes and stall.line.waiting:
                 self._owing.add(stall.group or b"")
