@@ -158,8 +158,8 @@ class AioParking:
         self._asked = None
         self._news.set()
         match reply:
-            case None:
-                pass  # its time is over
+            case None | ErrorReply(word="UNBLOCKED"):
+                pass  # its time is over, or an operator or a failover ended it
             case [_, bytes(token)]:
                 self._held = token
                 if self._limit is None and self._on_held is not None:

@@ -96,7 +96,8 @@ class Fetch(Service):
 
     def scheduled(self, delay_ms: int) -> None:
         """Say that a job of ours was put into `schedule`, due after this time: nobody else is told of it."""
-        self._alarm.due_in(delay_ms)
+        if not self.is_stopping:
+            self._alarm.due_in(delay_ms)
 
     def stop(self) -> None:
         """Ask no more."""

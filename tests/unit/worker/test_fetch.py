@@ -295,6 +295,15 @@ async def test_a_job_of_ours_that_is_due_earlier_ends_the_parking() -> None:
     await bench.end()
 
 
+async def test_a_job_of_ours_that_is_put_off_during_the_stop_sets_no_alarm() -> None:
+    bench = Bench(ready=0, slots=1)
+    bench.fetch.start()
+    await bench.parked()
+    await bench.end()
+    bench.fetch.scheduled(HOUR_MS)
+    assert bench.fetch._alarm.left_ms is None
+
+
 async def test_a_full_worker_has_upkeep_do_what_is_due() -> None:
     bench = Bench(ready=1, slots=1)
     bench.fetch.start()
