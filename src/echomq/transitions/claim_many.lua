@@ -10,8 +10,8 @@
 -- reply  ["paused"]   ["claimed" or "empty", left, [broken ids], [[id, payload or null, token]...]]
 --
 -- The pause flag and the ceiling are read in the same step (W33). One broken row stops nobody: its id goes to dead and
--- is named (W2). Ids without a job are dropped (W4), jobs with a group go home (W8). A hundred heads more than asked for
--- are looked at, so that these do not make it seem empty (W26).
+-- is named (W2). Ids without a job are dropped (W4), jobs with a group go home (W8). A hundred heads more than asked
+-- for are looked at, so that these do not make it seem empty (W26).
 --@use whole
 --@use now_ms
 --@use bounded

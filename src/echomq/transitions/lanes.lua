@@ -1,15 +1,16 @@
--- lanes: one page of the lanes, with their numbers and settings (ours, docs/wire.md).
+-- lanes: one page of the lanes, or one lane, with their numbers and settings (ours, docs/wire.md).
 --
 -- keys   base   the queue's base, itself no key
 -- args   cursor   empty, or the cursor of the page before
 --        limit    how many at most, 1 to 1000
+--        group    empty or left out: a page; else this one alone, whatever the two say, if anything is known of it
 -- reply  ["lanes", next cursor, [[group, depth, in flight, limit or "", weight or "", parked 1 or 0, oldest id or ""]...]]
 --        an empty cursor ends
 --
--- The live lanes come first, in byte order, so a place among them is a name. What stands only in a key of lanes that has
--- no order follows key by key, each group with the first that has it. A cursor is the key and the place in it: a name, a
--- cursor of the server with how many of its slice are told, or an index of the ring. At most 1000 entries are looked at,
--- so a page can be empty. What is damaged is told as nothing.
+-- The live lanes come first, in byte order, so a place among them is a name. What stands only in a key of lanes that
+-- has no order follows key by key, each group with the first that has it. A cursor is the key and the place in it: a
+-- name, a cursor of the server with how many of its slice are told, or an index of the ring. At most 1000 entries are
+-- looked at, so a page can be empty. What is damaged is told as nothing.
 --@use bounded
 --@use counted
 --@use probe
@@ -82,8 +83,9 @@ local function columns_of(groups)
   }
 end
 
-local function is_told_before(columns, index)
-  for earlier = 1, at - 1 do
+-- Whether one of the first `count` keys has the group.
+local function stands_in(count, columns, index)
+  for earlier = 1, count do
     local has = columns[KEYS_OF[earlier]][index]
     if has and has ~= 0 then
       return true
@@ -96,23 +98,34 @@ local function number_of(text)
   return text and counted(text) or ''
 end
 
+local function row_of(group, columns, index)
+  local lane_key = base .. 'g:' .. group .. ':pending'
+  local oldest = probe('ZRANGE', lane_key, 0, 0)
+  return {
+    group,
+    probe('ZCARD', lane_key) or 0,
+    counted(columns.gactive[index] or '0') or 0,
+    number_of(columns.glimit[index]),
+    number_of(columns.gweight[index]),
+    columns.paused[index] or 0,
+    oldest and oldest[1] or '',
+  }
+end
+
+if group and group ~= '' then
+  local columns = columns_of({ group })
+  local row = row_of(group, columns, 1)
+  local is_known = row[2] > 0 or stands_in(#KEYS_OF - 1, columns, 1)
+  return { 'lanes', '', is_known and { row } or {} }
+end
+
 local page, known = {}, {}
 local function tell(groups)
   local columns = #groups > 0 and columns_of(groups)
-  for index, group in ipairs(groups) do
-    if not known[group] and not is_told_before(columns, index) then
-      known[group] = true
-      local lane_key = base .. 'g:' .. group .. ':pending'
-      local oldest = probe('ZRANGE', lane_key, 0, 0)
-      page[#page + 1] = {
-        group,
-        probe('ZCARD', lane_key) or 0,
-        counted(columns.gactive[index] or '0') or 0,
-        number_of(columns.glimit[index]),
-        number_of(columns.gweight[index]),
-        columns.paused[index] or 0,
-        oldest and oldest[1] or '',
-      }
+  for index, name in ipairs(groups) do
+    if not known[name] and not stands_in(at - 1, columns, index) then
+      known[name] = true
+      page[#page + 1] = row_of(name, columns, index)
     end
   end
 end

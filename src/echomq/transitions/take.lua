@@ -21,7 +21,6 @@
 --@use bounded
 --@use counted
 --@use now_ms
---@use in_chunks
 --@use serve_heads
 --@use leave_set
 --@use lease_jobs
@@ -44,8 +43,8 @@ if settings[1] then
 end
 local now, running, lying = now_ms(), call('ZCARD', active_key), redis.pcall('LLEN', wake_key)
 if type(lying) == 'table' then
-  local is_damaged = string.sub(lying.err, 1, 9) == 'WRONGTYPE'
-  return redis.error_reply(is_damaged and 'WRONGTYPE the key ' .. wake_key .. ' holds a value of another type' or lying.err)
+  local damage = 'WRONGTYPE the key ' .. wake_key .. ' holds a value of another type'
+  return redis.error_reply(string.sub(lying.err, 1, 9) == 'WRONGTYPE' and damage or lying.err)
 end
 local ceiling, seats, room = settings[2] and counted(settings[2]), nil, most
 if ceiling and ceiling >= 1 then
@@ -99,137 +98,43 @@ if is_plain then
   return answer(jobs, more, flat.depth, {})
 end
 
--- 2. The rota is a queue: in front the first entries of the ring, among them the flat set, which stands where `flat` of
--- rota says; and behind them those that have had their turn.
+-- 2. to 4. The turns: where the rota stands is told by the ring, and by three fields as far as that does not say it.
 --@use need
 --@use probe
 --@use serviceable
 --@use walk_ring
+--@use go_round
 --@use turn_ring
---@use fly
---@use serve_lane
+--@use keep_rota
 --@use close_lanes
-local told, owed = {}, false
+local told = {}
 if call('EXISTS', rota_key, owing_key) > 0 then
   told = need(probe('HMGET', rota_key, 'flat', 'turn', 'left'))
-  owed = need(probe('SISMEMBER', owing_key, '')) == 1
+  flat.owed = need(probe('SISMEMBER', owing_key, '')) == 1
+  flat.owes = flat.owed
 end
-local told_flat, told_left = told[1] and counted(told[1]), told[3] and counted(told[3])
-local walk = walk_ring(base, ring_key, math.min(length, room + 100), math.min(room, 16))
-local flat_at = told_flat and told_flat >= 0 and math.min(told_flat, length) or length
-local back, back_from, held_back = {}, 1, {}
-local met, damaged, unfinished = {}, 0, nil
-flat.owed, flat.owes, room = owed, owed or flat.owes, room - flat.served
-
--- The next of the rota, and whether it comes from the front; nil: the turns end.
-local function next_entry()
-  if flat_at == walk.passed then
-    flat_at = nil
-    return flat, true
-  elseif walk.passed < walk.window then
-    return step(walk), true
-  elseif walk.window == length and back[back_from] then
-    back_from = back_from + 1
-    return back[back_from - 1], false
-  end
-  return nil
-end
-
-local function meet(lane)
-  lane.met = true
-  met[#met + 1] = lane
-  if lane.trouble then
-    damaged = damaged + 1
-  elseif walk.passed == 1 and told[2] == lane.group and told_left and told_left >= 1 then
-    lane.left = told_left
-  end
-end
-
--- 3. A turn: as much as its weight, its limit and the room leave. What is alone has all turns at once.
-local function take_turn(entry)
-  local share = entry.left or entry.weight
-  local most_of_it = math.min(share, room)
-  if walk.passed == length and not back[back_from] and not flat_at then
-    most_of_it = room
-  end
-  if entry.limit then
-    most_of_it = math.min(most_of_it, entry.limit - entry.act)
-  end
-  if entry.served == 0 then
-    entry.width = math.min(most_of_it, 500)
-  end
-  local served = serve_lane(base, entry, most_of_it, plan)
-  room = room - served
-  entry.served = entry.served + served
-  if entry ~= flat then
-    fly(base, entry, served)
-  end
-  if served > share then
-    share = share + math.ceil((served - share) / entry.weight) * entry.weight
-  end
-  return share - served, served
-end
-
-local function end_turn(entry, from_front, left, served)
-  if not serviceable(entry) then
-    return
-  elseif left == 0 then
-    entry.left = nil
-    back[#back + 1] = entry
-    return
-  end
-  -- The room or the rows are used up in the middle of it: it stays where it is.
-  if not from_front then
-    back_from = back_from - 1
-  elseif entry == flat then
-    flat_at = walk.passed
-  else
-    walk.passed, entry.stands = walk.passed - 1, true
-  end
-  if entry ~= flat and (served > 0 or entry.left) then
-    unfinished = { group = entry.group, left = left }
-  end
-end
-
-while room > 0 and plan.reads > 0 do
-  local entry, from_front = next_entry()
-  if not entry then
-    break
-  end
-  local again = entry.met
-  if entry ~= flat and not again then
-    meet(entry)
-  end
-  -- The second entry of a group is passed and not pushed again.
-  if entry.trouble and not (again and from_front) then
-    local list = again and held_back or back
-    list[#list + 1] = entry
-  elseif serviceable(entry) and not (again and from_front) then
-    end_turn(entry, from_front, take_turn(entry))
-  end
-end
-
--- What comes back to the ring, in order, and how many entries are then ahead of the flat set.
-local tail, ahead = {}, flat_at and flat_at - walk.passed
-for place = 1, #held_back do
-  tail[place] = held_back[place].group
-end
-for place = back_from, #back do
-  if back[place] == flat then
-    ahead = length - walk.passed + #tail
-  else
-    back[place].stands = true
-    tail[#tail + 1] = back[place].group
-  end
-end
-local ring_left = length - walk.passed + #tail
+local flat_at, left_of_turn = told[1] and counted(told[1]), told[3] and counted(told[3])
+local goes_on = told[2] and left_of_turn and left_of_turn >= 1
+local rota = {
+  base = base,
+  walk = walk_ring(base, ring_key, math.min(length, room + 100), math.min(room, 16)),
+  length = length,
+  flat = flat,
+  flat_at = flat_at and flat_at >= 0 and math.min(flat_at, length) or length,
+  turn = goes_on and told[2] or nil,
+  left = goes_on and left_of_turn or nil,
+  room = room - flat.served,
+}
+go_round(rota, plan)
+local met, passed, tail = rota.met, rota.walk.passed, rota.tail
+local ring_left = length - passed + #tail
 local broken, homes, send_off = {}, 0, nil
 if #odd > 0 then
 --@use sort_out
   broken, homes, send_off = sort_out(base, odd)
 end
 local function is_more()
-  return flat.depth + ring_left > damaged and not (seats and #jobs >= seats)
+  return flat.depth + ring_left > rota.damaged and not (seats and #jobs >= seats)
 end
 if #jobs < most and not is_more() then
   local deadline = #jobs > 0 and now + lease or nil
@@ -237,44 +142,12 @@ if #jobs < most and not is_more() then
 end
 
 -- 5. Writing. The first one is allowed on a full server: a ZREM, or else LPOP or DEL.
-local function write_rota()
-  local is_mixed = flat.depth > 0 and ring_left > 0
-  local fields = { 'flat', 'turn', 'left' }
-  local new = {
-    is_mixed and string.format('%.0f', ahead),
-    unfinished and unfinished.group,
-    unfinished and string.format('%.0f', unfinished.left),
-  }
-  for place = 1, 3 do
-    if new[place] and new[place] ~= told[place] then
-      call('HSET', rota_key, fields[place], new[place])
-    elseif told[place] and not new[place] then
-      call('HDEL', rota_key, fields[place])
-    end
-  end
-end
-
-local function write_owing()
-  local owing, free = {}, {}
-  for place = 1, #met do
-    local lane = met[place]
-    local owes = lane.owes and lane.depth > 0
-    if owes ~= lane.owed and not lane.trouble then
-      local list = owes and owing or free
-      list[#list + 1] = lane.name
-    end
-  end
-  in_chunks('SADD', owing_key, owing)
-  in_chunks('SREM', owing_key, free)
-end
-
 met[#met + 1] = flat
 for place = 1, #met do
   leave_set(met[place])
 end
-turn_ring(ring_key, length, walk.passed, tail)
-write_owing()
-write_rota()
+turn_ring(ring_key, length, passed, tail)
+keep_rota(base, rota, told)
 if #jobs > 0 then
   lease_jobs(base, active_key, jobs, now + lease)
 end
@@ -282,18 +155,19 @@ if send_off then
   send_off()
 end
 close_lanes(base)
+
+-- What goes home may have been served to nobody yet: then there is more than was planned.
 if homes > 0 then
   ring_left, flat.depth, lying = call('LLEN', ring_key), call('ZCARD', pending_key), call('LLEN', wake_key)
 end
-
+if is_more() then
+  due, wait_ms, watch = 0, 0, nil
+end
 local left = flat.depth + ring_left
 for place = 1, #met - 1 do
   local lane = met[place]
   if lane.served > 0 and serviceable(lane) then
     left = left - 1 + math.min(lane.depth, lane.limit and lane.limit - lane.act or lane.depth)
   end
-end
-if is_more() then
-  due, wait_ms, watch = 0, 0, nil
 end
 return answer(jobs, is_more(), left, broken)

@@ -8,8 +8,9 @@
 --        watcher   its name, or empty
 -- reply  1 a wake-up was passed on   0
 --
--- Nothing is passed on when nothing can be served, or a token lies there already. Its promise to look after what is due
--- is taken back. DEL comes first: it is allowed on a full server, and whatever follows a script's first write is as well.
+-- Nothing is passed on when nothing can be served, or a token lies there already. Its promise to look after what is
+-- due is taken back. DEL comes first: it is allowed on a full server, and whatever follows a script's first write is
+-- as well.
 --@use whole
 --@use need
 --@use probe

@@ -1,8 +1,8 @@
 -- hand_on(wake_key, lying, worth, got, left): pass wake-ups on, if no token lies there (docs/wire.md, take, 7).
 --
--- `lying` is how many do. `worth` is the token that woke the caller, which got so many jobs, or `beat`; `left` is what it
--- knows to be left. Two tokens, the greater half and the lesser: two woken workers that do the same wake four, so that a
--- flood needs no list as long as itself (W27). What another speaker may write is worth one.
+-- `lying` is how many do. `worth` is the token that woke the caller, which got so many jobs, or `beat`; `left` is what
+-- it knows to be left. Two tokens, the greater half and the lesser: two woken workers that do the same wake four, so
+-- that a flood needs no list as long as itself (W27). What another speaker may write is worth one.
 --@use counted
 local function hand_on(wake_key, lying, worth, got, left)
   local rest

@@ -1,8 +1,8 @@
 -- judge_head(base, id, group, name, odd): whether the id of a ready set can be served, before anything is taken (W2).
 --
--- `group` is the one whose lane it stands in, false for the flat set. Returns the job as replies tell it, `{id, payload
--- or false, token, name}`, and whether it is fresh: none of its attempts counts (docs/wire.md, take, 4). nil: it is none
--- of that set, and what is more than a ghost is added to `odd`, for `sort_out`.
+-- `group` is the one whose lane it stands in, false for the flat set. Returns the job as replies tell it, `{id,
+-- payload or false, token, name}`, and whether it is fresh: none of its attempts counts (docs/wire.md, take, 4). nil:
+-- it is none of that set, and what is more than a ghost is added to `odd`, for `sort_out`.
 --@use is_broken
 --@use counted
 local function judge_head(base, id, group, name, odd)

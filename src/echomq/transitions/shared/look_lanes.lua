@@ -1,4 +1,5 @@
--- look_lanes(base, groups): read for many groups at once what look_lane reads for one; then meet_lane(base, view, place).
+-- look_lanes(base, groups): read for many groups at once what look_lane reads for one; then meet_lane(base, view,
+-- place).
 --
 -- For claims, which go along the ring: each hash or set is asked once for all these groups, and what few queues have is
 -- asked nothing when none of it exists. At most 1000 groups. A lane met is what look_lane knows from then on, and has

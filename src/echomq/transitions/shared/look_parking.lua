@@ -1,8 +1,8 @@
 -- look_parking(base, active_key, deadline, watcher, now, offered): how long a worker may park (docs/wire.md, take, 8).
 --
 -- For before the writes; `deadline` is the one of the leases that the script is going to write, or nil, `watcher` the
--- caller's name or nil. Returns due and wait_ms; and, if the caller is to watch, the instant and what `watch` has to say:
--- one parked worker looks after what is due next, and wakes the others, which park for as long as they offer.
+-- caller's name or nil. Returns due and wait_ms; and, if the caller is to watch, the instant and what `watch` has to
+-- say: one parked worker looks after what is due next, and wakes the others, which park for as long as they offer.
 local function look_parking(base, active_key, deadline, watcher, now, offered)
   local call = redis.call
   local due = tonumber(call('ZRANGE', base .. 'schedule', 0, 0, 'WITHSCORES')[2] or 'inf')

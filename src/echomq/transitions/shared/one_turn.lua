@@ -1,8 +1,9 @@
 -- one_turn(base, ring_key, active_key, lease, share_of): one turn of one lane: the three claims of lanes (protocol
 -- 4.16.2 to 4, docs/wire.md).
 --
--- `share_of(lane)` is how many jobs the turn serves at most. Returns the jobs, as replies tell them. Entries that cannot
--- be served are dropped and the next is tried (W26); a damaged lane goes to the tail. At most 100 entries and 1000 rows.
+-- `share_of(lane)` is how many jobs the turn serves at most. Returns the jobs, as replies tell them. Entries that
+-- cannot be served are dropped and the next is tried (W26); a damaged lane goes to the tail. At most 100 entries and
+-- 1000 rows.
 --@use now_ms
 --@use fly
 --@use serviceable

@@ -1,9 +1,9 @@
 -- serve_heads(base, lane, most, plan): up to `most` of the oldest jobs of a lane or of the flat set. Only plans.
 --
 -- The lane has `key`, `group` (false for the flat set), `name`, `depth`, which is afterwards what is left, and `owes`,
--- whether its next place is a fresh job's (docs/wire.md, take, 4); and of this walk `size`, the depth at its beginning,
--- `ids`, as far as they are read, `old`, the place of the oldest waiting one from 1 on, and `width`, how many are read at
--- once. The ids before `old` leave the set: see `leave_sets`. `plan` is the claim's:
+-- whether its next place is a fresh job's (docs/wire.md, take, 4); and of this walk `size`, the depth at its
+-- beginning, `ids`, as far as they are read, `old`, the place of the oldest waiting one from 1 on, and `width`, how
+-- many are read at once. The ids before `old` leave the set: see `leave_sets`. `plan` is the claim's:
 --   jobs      served so far; these are added. Returns how many
 --   odd       what is neither served nor a ghost: see judge_head
 --   reads     how many rows may still be read

@@ -1,10 +1,11 @@
 -- serve_lane(base, lane, most, plan): up to `most` jobs, in the order of docs/wire.md (take, 4). Only plans.
 --
--- Arguments and answer are those of `serve_heads`, which does it as long as no two jobs in a row are not fresh. Manners
--- are two fingers on one set. `old` is at the oldest waiting job. When the place is a fresh job's and the oldest is none,
--- `run` is at the first fresh one, found by halving: behind old failures lies what was never tried. It moves on over
--- fresh jobs only. When `old` comes to where the run began it goes on behind it. The two jobs that can have been read
--- without being served are kept: `held`, the oldest, and `ended_by`, the first behind the run that is not fresh.
+-- Arguments and answer are those of `serve_heads`, which does it as long as no two jobs in a row are not fresh.
+-- Manners are two fingers on one set. `old` is at the oldest waiting job. When the place is a fresh job's and the
+-- oldest is none, `run` is at the first fresh one, found by halving: behind old failures lies what was never tried. It
+-- moves on over fresh jobs only. When `old` comes to where the run began it goes on behind it. The two jobs that can
+-- have been read without being served are kept: `held`, the oldest, and `ended_by`, the first behind the run that is
+-- not fresh.
 --@use is_broken
 --@use counted
 --@use judge_head

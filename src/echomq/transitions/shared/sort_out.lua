@@ -1,8 +1,9 @@
 -- sort_out(base, odd): where the ids go that are no jobs of the set they stand in, judged before the first write.
 --
--- `odd` comes from `judge_head`. An id with a broken row and a damaged job go to dead, and are not counted (docs/wire.md,
--- rule 3); the job of another set goes home, whatever its counter says, where close_lanes gives it its turn (W8).
--- Returns the ids that go to dead, how many jobs go home, and a function that writes it, for when all have left the set.
+-- `odd` comes from `judge_head`. An id with a broken row and a damaged job go to dead, and are not counted
+-- (docs/wire.md, rule 3); the job of another set goes home, whatever its counter says, where close_lanes gives it its
+-- turn (W8). Returns the ids that go to dead, how many jobs go home, and a function that writes it, for when all have
+-- left the set.
 --@use now_ms
 --@use miscounted
 --@use set_aside
