@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 
 from echomq import EchoMQ
+from echomq.drivers import aio_parking
 from echomq.drivers.aio import AioClient
 from echomq.errors import ServerError
 from echomq.options import ConnectionOptions
@@ -20,12 +21,19 @@ from echomq.records import ClaimedMany, NewJob
 from echomq.transitions._bodies import body_of
 from echomq.transitions.catalogue import TRANSITIONS
 from echomq.transitions.enqueue import enqueue
-from echomq.worker import Backoff, Run, Worker, WorkerOptions
+from echomq.worker import Backoff, Run, Worker, WorkerOptions, fetch
 from tests.faults.worker.scene import PATIENCE_S, counted, eventually, serving, worker_process
 from tests.servers import RealServer, valkey_server
 
 HOUR_MS: Final = 3_600_000
 K: Final = 4
+
+
+@pytest.fixture(autouse=True)
+def _patient_leaving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a worker does as it leaves has its time on a slow machine too: only a silent server costs it."""
+    monkeypatch.setattr(aio_parking, "_GOODBYE_S", PATIENCE_S)
+    monkeypatch.setattr(fetch, "_WAKE_S", PATIENCE_S)
 
 
 class Probe:
