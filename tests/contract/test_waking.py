@@ -195,6 +195,10 @@ def test_rule_12_several_reasons_of_one_script_are_not_added_up(case: Case) -> N
     case.given(at_the_ceiling(case, waits=0))
     case.body.run(release(case.keys, J1, ONE))
     assert tokens(case) == (1,)
+    lapsed = at_the_ceiling(case, ends=-1).active(J1, 3, ends=-1).active(J2, 3, ends=-1)
+    case.given(lapsed)
+    case.body.run(reap(case.keys, max_attempts=3))
+    assert sum(tokens(case)) == 3, "two died and one is ready again: three seats"
 
 
 def at_the_ceiling(case: Case, *, waits: int = 9, ceiling: int = 3, active: int = 3, ends: int = 1) -> Seed:
