@@ -411,7 +411,7 @@ class AlreadyThere:
 
 @dataclass(frozen=True, slots=True)
 class NotInLane:
-    """The job waits in no lane: it is in flight, scheduled, dead, or has no lane; nothing changed."""
+    """The job waits in no lane just now: it is in flight, scheduled or dead; nothing changed."""
 
     job: JobId
 

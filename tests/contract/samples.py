@@ -40,7 +40,7 @@ from echomq.transitions.gresume import gresume
 from echomq.transitions.gwclaim import gwclaim
 from echomq.transitions.gweight import gweight
 from echomq.transitions.is_paused import is_paused
-from echomq.transitions.lanes import lanes
+from echomq.transitions.lanes import lanes, one_lane
 from echomq.transitions.lease_node import lease_node
 from echomq.transitions.logs import logs
 from echomq.transitions.metrics import metrics
@@ -235,6 +235,7 @@ SAMPLES: Final = (
     Sample("reap dead", lambda c: (_child(c, 3, ends=-1), reap(c.keys, max_attempts=3))),
     Sample("browse", lambda c: (c.seed().scheduled(J1, due=1), browse(c.keys, SetName.SCHEDULE))),
     Sample("browse pending", lambda c: (c.seed().pending(J1), browse(c.keys, SetName.PENDING))),
+    Sample("browse a lane", lambda c: (_lanes(c), browse(c.keys, SetName.PENDING, lane=RED))),
     Sample("update_data", lambda c: (c.seed().active(J1, 1, ends=1), update_data(c.keys, J1, b"x", token=_ONE))),
     Sample(
         "update_progress", lambda c: (c.seed().active(J1, 1, ends=1), update_progress(c.keys, J1, b"x", token=_ONE))
@@ -294,6 +295,7 @@ SAMPLES: Final = (
     Sample("greap_group dead", lambda c: (_child(c, 3, ends=-1), greap_group(c.keys, RED, max_attempts=3))),
     Sample("depth", lambda c: (_lanes(c), depth(c.keys, RED))),
     Sample("lanes", lambda c: (_lanes(c).parked("other"), lanes(c.keys, limit=2))),
+    Sample("lanes one", lambda c: (_lanes(c).weight(RED, 3).limit(RED, 7), one_lane(c.keys, RED))),
     Sample("set_concurrency", lambda c: (_lanes(c), set_concurrency(c.keys, 5))),
     Sample("set_concurrency none", lambda c: (_lanes(c).concurrency(2), set_concurrency(c.keys, None))),
     Sample("resume with work", lambda c: (_lanes(c).paused().concurrency(2), resume(c.keys))),

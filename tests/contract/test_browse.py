@@ -8,7 +8,7 @@ from echomq.records import BrowsedJob
 from echomq.states import SetName
 from echomq.transitions.browse import browse
 from tests.harness.case import Case
-from tests.harness.jobs import J1, J2, J3, J4
+from tests.harness.jobs import BLUE, J1, J2, J3, J4, RED
 from tests.harness.lua import LuaBody
 from tests.harness.model import ModelBody
 from tests.harness.state import Seed, job_number
@@ -88,6 +88,22 @@ def test_a_page_begins_strictly_after_the_given_place_even_when_that_has_left(ca
     after = BrowsedJob(J3, case.body.at_ms(2))
     assert jobs_of(case, SetName.SCHEDULE, after=after) == [J1]
     assert jobs_of(case, SetName.SCHEDULE, after=after, newest_first=True) == [J2]
+
+
+def test_a_lane_is_browsed_like_pending_and_has_its_own_jobs_only(case: Case) -> None:
+    seed = case.seed().pending(J4)
+    for job, lane in ((J1, RED), (J2, BLUE), (J3, RED)):
+        seed.pending(job, group=lane.encode())
+    case.given(seed)
+    assert jobs_of(case, SetName.PENDING, lane=RED) == [J3, J1]
+    assert jobs_of(case, SetName.PENDING, lane=RED, newest_first=False) == [J1, J3]
+    assert jobs_of(case, SetName.PENDING, lane=BLUE) == [J2]
+    assert jobs_of(case, SetName.PENDING, lane="nobody") == []
+    assert jobs_of(case, SetName.PENDING) == [J4]
+    first = case.body.run(browse(case.keys, SetName.PENDING, lane=RED, limit=1))
+    assert first.after == BrowsedJob(J3, None)
+    assert jobs_of(case, SetName.PENDING, lane=RED, after=first.after) == [J1]
+    case.shows(seed)
 
 
 def test_an_empty_set_is_an_empty_page(case: Case) -> None:

@@ -1,11 +1,13 @@
 """lanes and depth: docs/wire.md, lanes."""
 
+from dataclasses import replace
+
 import pytest
 
 from echomq.errors import BadInput, EchoMQError, InvalidName
 from echomq.records import LaneInfo, LanePage
 from echomq.transitions.depth import depth
-from echomq.transitions.lanes import lanes
+from echomq.transitions.lanes import lanes, one_lane
 from tests.harness.case import Case
 from tests.harness.jobs import BLUE, J1, J2, J3, J4, RED
 from tests.harness.state import Seed, job_number
@@ -106,6 +108,60 @@ def test_damaged_counters_are_told_as_they_are_read(case: Case) -> None:
     seed.fields(case.keys.group_limit, **{RED: b"few"}).fields(case.keys.group_weight, **{RED: b"1.5"}).live(RED)
     case.given(seed)
     assert walk(case, limit=5) == [info(RED, depth=1, oldest=J1)]
+
+
+def test_one_lane_is_told_as_the_walk_tells_it(case: Case) -> None:
+    seed = case.seed().pending(J2, group=red).pending(J1, group=red).pending(J3, group=blue).in_flight(RED, 4)
+    seed.limit(RED, 7).weight(RED, 3).parked(BLUE).in_flight("flying", 1).limit("capped", 2).weight("heavy", 5)
+    case.given(seed.parked("parked").live(RED, BLUE))
+    for told in (*walk(case, limit=100), info(RED, depth=2, in_flight=4, limit=7, weight=3, oldest=J1)):
+        assert case.body.run(one_lane(case.keys, told.lane)) == told
+    for name in (RED, BLUE, "flying", "capped", "heavy", "parked"):
+        assert rows_of(case, name) == 1
+    case.shows(seed)
+
+
+def test_of_an_unknown_lane_no_row_is_told_and_its_numbers_are_zero(case: Case) -> None:
+    case.given(case.seed().pending(J1, group=red).weight(RED, 3).parked(BLUE).ring(RED, "stale"))
+    for name in ("nobody", RED[:-1], "stale"):
+        assert rows_of(case, name) == 0
+        assert case.body.run(one_lane(case.keys, name)) == info(name)
+
+
+def test_each_thing_alone_makes_a_lane_known(case: Case) -> None:
+    """A lane that another speaker filled is not in `lanes`; one whose numbers are damaged has a row too."""
+    nothing = case.seed
+    for seed, told in (
+        (nothing().pending(J1, group=red).live(), info(RED, depth=1, oldest=J1)),
+        (nothing().live(RED), info(RED)),
+        (nothing().parked(RED), info(RED, paused=True)),
+        (nothing().in_flight(RED, 2), info(RED, in_flight=2)),
+        (nothing().limit(RED, 2), info(RED, limit=2)),
+        (nothing().weight(RED, 1), info(RED)),
+        (nothing().fields(case.keys.group_limit, **{RED: b"few"}), info(RED)),
+    ):
+        case.given(seed)
+        assert rows_of(case, RED) == 1, told
+        assert case.body.run(one_lane(case.keys, RED)) == told
+        case.shows(seed)
+
+
+def test_with_a_group_the_limit_and_the_cursor_are_not_used_and_an_empty_one_is_none(case: Case) -> None:
+    case.given(case.seed().pending(J1, group=red).pending(J2, group=blue))
+    call = one_lane(case.keys, BLUE)
+    one = [b"lanes", b"", [[blue, 1, 0, b"", b"", 0, J2]]]
+    assert case.body.reply(replace(call, args=(b"odd cursor", 1, blue))) == one
+    whole = case.body.reply(lanes(case.keys))
+    assert whole == case.body.reply(replace(call, args=(b"", b"", b""))) != one
+
+
+def rows_of(case: Case, lane: str) -> int:
+    reply = case.body.reply(one_lane(case.keys, lane))
+    assert isinstance(reply, list)
+    kind, cursor, rows = reply
+    assert (kind, cursor) == (b"lanes", b"")
+    assert isinstance(rows, list)
+    return len(rows)
 
 
 def test_a_cursor_that_no_answer_gave_is_refused_or_is_a_place(case: Case) -> None:

@@ -116,31 +116,47 @@ def lanes(space: Keyspace, given: Given) -> Reply:
     """Return a page of the lanes: [lanes, next cursor, [[group, depth, in flight, limit, weight, parked, oldest]…]].
 
     Live ones first, then those that only have settings or an entry on the ring, both in byte order. A cursor is the
-    last name told, and which of the two it is of.
+    last name told, and which of the two it is of. With a group: its row alone, if anything is known of it.
     """
     script, cursor = Script(space, given.names), given.args["cursor"]
+    if group := given.args["group"]:
+        return [b"lanes", b"", [_info(script, group)] if _is_known(script, group) else []]
     if cursor and not cursor.startswith((b"live ", b"rest ")):
         return ErrorReply("ERR the cursor must be empty, or the one of the page before")
-    listed, _ = probe(lambda: script.zset(b"lanes"))
-    live = [] if listed is None else sorted(group for group, _ in listed.pairs())
+    live = _live(script)
     told = [b"live " + group for group in live] + [b"rest " + group for group in _rest(script, set(live))]
     left = [place for place in told if place > cursor]
     page = left[: given.limit("limit")]
     return [b"lanes", page[-1] if len(page) < len(left) else b"", [_info(script, place[5:]) for place in page]]
 
 
+def _live(script: Script) -> list[bytes]:
+    """Return the groups with jobs that wait or run, in byte order."""
+    listed, _ = probe(lambda: script.zset(b"lanes"))
+    return [] if listed is None else sorted(group for group, _ in listed.pairs())
+
+
 def _rest(script: Script, live: set[bytes]) -> list[bytes]:
     """Return the groups that any key of lanes names, but for the live ones."""
+    ring, _ = probe(lambda: script.space.list(script.names.of(b"ring")))
+    return sorted({*_set_up(script), *(() if ring is None else ring)} - live)
+
+
+def _is_known(script: Script, group: bytes) -> bool:
+    """Whether jobs of a group wait or run, or it has a setting. The ring alone does not make it known."""
+    return script.lane(group).now.depth > 0 or group in _live(script) or group in _set_up(script)
+
+
+def _set_up(script: Script) -> set[bytes]:
+    """Return the groups that have a count of running jobs, a limit, a weight or a pause."""
     space, names = script.space, script.names
     found: set[bytes] = set()
     for key in (names.of(b"gactive"), names.of(b"glimit"), names.of(b"gweight")):
         fields, _ = probe(partial(space.hash, key))
         found.update(group for group, _ in (() if fields is None else fields.pairs()))
     parked, _ = probe(lambda: space.set(names.of(b"paused")))
-    ring, _ = probe(lambda: space.list(names.of(b"ring")))
     found.update(() if parked is None else parked)
-    found.update(() if ring is None else ring)
-    return sorted(found - live)
+    return found
 
 
 def _info(script: Script, group: bytes) -> Reply:

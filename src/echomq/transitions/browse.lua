@@ -1,6 +1,6 @@
 -- browse: one page of a set, in its order or against it (ours, docs/wire.md; pending newest first is protocol 4.11).
 --
--- keys   set    pending, active, schedule or dead (zset)
+-- keys   set    pending, active, schedule, dead or a lane (zset)
 -- args   limit          how many at most, 1 to 1000
 --        newest_first   1: against the set's order; empty: in it
 --        after_score    score of the last member of the page before, as it was told; empty for the first page

@@ -31,23 +31,28 @@ def browse(
     keys: QueueKeys,
     name: SetName,
     *,
+    lane: str | None = None,
     limit: int = 100,
     newest_first: bool | None = None,
     after: BrowsedJob | None = None,
 ) -> Call[Page]:
     """Read up to `limit` members of a set, 1 to 1000, strictly after the place of `after`.
 
+    With `lane`, which goes with pending alone, the jobs that wait in that lane; without it, those that wait in none.
     Ask for the next page with the `after` of the page before, and the same order. None for `newest_first` means newest
     first in pending and dead, soonest first in active and schedule. A member that came or went between two pages is
-    seen or not; no other is seen twice or missed. Safe to repeat.
+    seen or not; no other is seen twice or missed. Raises `InvalidOption`, and `InvalidName` for what cannot be a lane's
+    name, before anything is sent. Safe to repeat.
     """
     if name not in SET_NAMES:
         raise InvalidOption("name", name, f"one of {', '.join(SET_NAMES)}")
     name = SetName(name)
+    if lane is not None and name is not SetName.PENDING:
+        raise InvalidOption("lane", lane, "a lane with pending only: jobs wait in lanes, and are elsewhere in one set")
     backwards = name in _UNTIMED if newest_first is None else newest_first
     place = _place(after)
     set_keys = {
-        SetName.PENDING: keys.pending,
+        SetName.PENDING: keys.pending if lane is None else keys.lane(lane),
         SetName.ACTIVE: keys.active,
         SetName.SCHEDULE: keys.schedule,
         SetName.DEAD: keys.dead,

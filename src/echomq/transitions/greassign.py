@@ -23,8 +23,8 @@ def greassign(keys: QueueKeys, job: JobId, lane: str) -> Call[Reassigned | Alrea
     """Move a job that waits in a lane to the lane `lane`, where it stands in mint order.
 
     On `AlreadyThere`, it is a job of that lane, wherever it is. On `NotInLane`, it runs, is scheduled or dead, and
-    keeps its lane. On `Gone`, there is no such job, or it has no lane. None of the three changed anything. Raises
-    `InvalidName` before anything is sent. Safe to repeat: the second answer is `AlreadyThere`.
+    keeps its lane. On `Gone`, there is no such job; a job without a lane answers `Gone` too. None of the three changed
+    anything. Raises `InvalidName` before anything is sent. Safe to repeat: the second answer is `AlreadyThere`.
     """
     return Call(
         TRANSITION,

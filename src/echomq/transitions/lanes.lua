@@ -18,11 +18,12 @@
 local call = redis.call
 local base = base_key
 local most = bounded('limit', limit, 100)
+local is_one = group ~= nil and group ~= ''
 local KEYS_OF = { 'lanes', 'paused', 'gactive', 'glimit', 'gweight', 'ring' }
 local HASHES = { gactive = true, glimit = true, gweight = true }
 
 local at, place = 1, ''
-if cursor ~= '' then
+if cursor ~= '' and not is_one then
   local name, rest = string.match(cursor, '^(%l+) (.*)$')
   at = nil
   for index, key in ipairs(KEYS_OF) do
@@ -112,7 +113,7 @@ local function row_of(group, columns, index)
   }
 end
 
-if group and group ~= '' then
+if is_one then
   local columns = columns_of({ group })
   local row = row_of(group, columns, 1)
   local is_known = row[2] > 0 or stands_in(#KEYS_OF - 1, columns, 1)

@@ -1,23 +1,24 @@
-"""lanes: one page of the lanes, with their numbers and settings (ours, docs/wire.md)."""
+"""lanes: one page of the lanes, or one lane, with their numbers and settings (ours, docs/wire.md)."""
 
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
 from echomq.errors import InvalidOption
-from echomq.keys import QueueKeys
+from echomq.keys import QueueKeys, check_group
 from echomq.records import LaneInfo, LanePage
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call, Transition, refused
 from echomq.transitions.checks import check_limit
 from echomq.transitions.replies import Malformed, lane, next_id, number
 
-__all__ = ["TRANSITION", "lanes"]
+__all__ = ["TRANSITION", "lanes", "one_lane"]
 
 TRANSITION = Transition(
     name="lanes",
     keys=("base",),
-    args=("cursor", "limit"),
+    args=("cursor", "limit", "group"),
+    optional=1,
     repeatable=True,
     section="ours",
 )
@@ -38,6 +39,16 @@ def lanes(keys: QueueKeys, *, cursor: str | None = None, limit: int = 100) -> Ca
     )
 
 
+def one_lane(keys: QueueKeys, lane: str) -> Call[LaneInfo]:
+    """Read one lane: what waits in it, what runs, and its settings. It costs the same however many lanes there are.
+
+    Of a lane that nothing is known of, since it has neither jobs nor settings, it is told that it has none: zeros, and
+    what holds without a setting. Raises `InvalidName` before anything is sent. Safe to repeat.
+    """
+    group = check_group(lane)
+    return Call(TRANSITION, (keys.base,), (b"", b"", group), partial(_answer_one, keys.queue, lane), keys.queue)
+
+
 def _check_cursor(cursor: str | None) -> bytes:
     if cursor is None:
         return b""
@@ -54,6 +65,18 @@ def _answer(queue: str, reply: Reply) -> LanePage:
         match reply:
             case [b"lanes", bytes(cursor), list(page)]:
                 return LanePage(tuple([_info(told) for told in page]), cursor.decode(_BYTES) or None)
+            case _:
+                pass
+    raise refused(TRANSITION, queue, reply)
+
+
+def _answer_one(queue: str, name: str, reply: Reply) -> LaneInfo:
+    with suppress(Malformed):
+        match reply:
+            case [b"lanes", b"", []]:
+                return LaneInfo(lane=name, depth=0, in_flight=0, limit=None, weight=1, paused=False, oldest=None)
+            case [b"lanes", b"", [told]]:
+                return _info(told)
             case _:
                 pass
     raise refused(TRANSITION, queue, reply)

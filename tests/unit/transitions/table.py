@@ -99,7 +99,7 @@ from echomq.transitions.gresume import gresume
 from echomq.transitions.gwclaim import gwclaim
 from echomq.transitions.gweight import gweight
 from echomq.transitions.is_paused import is_paused
-from echomq.transitions.lanes import lanes
+from echomq.transitions.lanes import lanes, one_lane
 from echomq.transitions.lease_node import lease_node
 from echomq.transitions.logs import logs
 from echomq.transitions.metrics import metrics
@@ -203,6 +203,12 @@ ROWS: tuple[Row, ...] = (
     ),
     row(browse(KEYS, SetName.SCHEDULE, newest_first=True, after=BrowsedJob(J, 8)), "schedule", (100, b"1", 8, J)),
     row(browse(KEYS, SetName.PENDING, newest_first=False), "pending", (100, b"", b"", b"")),
+    row(
+        browse(KEYS, SetName.PENDING, lane="red", limit=1),
+        "g:red:pending",
+        (1, b"1", b"", b""),
+        ([[J, b"0"]], Page(SetName.PENDING, (BrowsedJob(J, None),), BrowsedJob(J, None))),
+    ),
     row(
         claim(KEYS, lease_ms=5),
         "pending active .",
@@ -356,6 +362,19 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     row(lanes(KEYS, cursor="lanes red", limit=5), ".", (b"lanes red", 5)),
+    row(
+        one_lane(KEYS, "red"),
+        ".",
+        (b"", b"", b"red"),
+        (
+            [b"lanes", b"", [[b"red", 7, 2, 9, 3, 1, J]]],
+            LaneInfo(lane="red", depth=7, in_flight=2, limit=9, weight=3, paused=True, oldest=J),
+        ),
+        (
+            [b"lanes", b"", []],
+            LaneInfo(lane="red", depth=0, in_flight=0, limit=None, weight=1, paused=False, oldest=None),
+        ),
+    ),
     row(set_concurrency(KEYS, 4), "meta .", (4,), (1, ConcurrencySet(4))),
     row(set_concurrency(KEYS, None), "meta .", (b"",), (1, ConcurrencySet(None))),
     row(

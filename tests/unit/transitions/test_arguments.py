@@ -51,7 +51,7 @@ from echomq.transitions.greassign import greassign
 from echomq.transitions.gresume import gresume
 from echomq.transitions.gwclaim import gwclaim
 from echomq.transitions.gweight import gweight
-from echomq.transitions.lanes import lanes
+from echomq.transitions.lanes import lanes, one_lane
 from echomq.transitions.lease_node import lease_node
 from echomq.transitions.logs import logs
 from echomq.transitions.metrics import metrics
@@ -248,6 +248,12 @@ def test_only_sets_can_be_browsed(name: object) -> None:
         browse(KEYS, name)  # type: ignore[arg-type]  # what a caller without a type checker passes
 
 
+@pytest.mark.parametrize("name", [SetName.ACTIVE, SetName.SCHEDULE, SetName.DEAD])
+def test_a_lane_has_only_jobs_that_wait(name: SetName) -> None:
+    with pytest.raises(InvalidOption, match=r"lane='red' is not possible: .* pending"):
+        browse(KEYS, name, lane="red")
+
+
 @pytest.mark.parametrize("cursor", ["", "x", "-1", "1.5", "٣", 17, b"17", "1" * 21], ids=repr)
 @pytest.mark.parametrize("verb", [obliterate, repair], ids=["obliterate", "repair"])
 def test_a_cursor_is_one_that_an_answer_gave(verb: Callable[..., object], cursor: object) -> None:
@@ -329,6 +335,7 @@ def test_progress_has_a_bound_of_its_own() -> None:
 
 # Each takes the name of a lane.
 LANES: dict[str, Callable[[str], Call[object]]] = {
+    "browse": lambda lane: browse(KEYS, SetName.PENDING, lane=lane),
     "depth": lambda lane: depth(KEYS, lane),
     "enqueue_at": lambda lane: enqueue_at(KEYS, J, b"", at_ms=0, lane=lane),
     "enqueue_in": lambda lane: enqueue_in(KEYS, J, b"", delay_ms=0, lane=lane),
@@ -341,6 +348,7 @@ LANES: dict[str, Callable[[str], Call[object]]] = {
     "greassign": lambda lane: greassign(KEYS, J, lane),
     "gresume": lambda lane: gresume(KEYS, lane),
     "gweight": lambda lane: gweight(KEYS, lane, 1),
+    "one_lane": lambda lane: one_lane(KEYS, lane),
 }
 
 
