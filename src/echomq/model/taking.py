@@ -186,8 +186,8 @@ class _Take:
 def wake(space: Keyspace, given: Given) -> Reply:
     """Pass on the token that a worker may have got that parks no more, and end its watch: 1 if it was, else 0."""
     tokens = space.list(given.keys["wake"])
-    ring, pending, watcher = space.list(given.keys["ring"]), space.zset(given.keys["pending"]), given.args["watcher"]
-    pushes = bool(ring or pending) and not tokens
+    servable, watcher = space.list(given.keys["ring"]) or space.zset(given.keys["pending"]), given.args["watcher"]
+    pushes = bool(servable) and not tokens
     if watcher:
         end_watch(space, given.names, watcher)
     if pushes:
