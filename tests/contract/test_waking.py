@@ -14,6 +14,8 @@ from echomq.transitions.delay import delay
 from echomq.transitions.enqueue import enqueue
 from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.gclaim import gclaim
+from echomq.transitions.genqueue import genqueue
+from echomq.transitions.glimit import glimit
 from echomq.transitions.promote import promote
 from echomq.transitions.promote_now import promote_now
 from echomq.transitions.reap import reap
@@ -217,6 +219,7 @@ ENDINGS: dict[str, Callable[[Case], Call[object]]] = {
     "retry to death": lambda c: retry(c.keys, J1, ONE, delay_ms=HOUR, max_attempts=1, error="e"),
     "delay": lambda c: delay(c.keys, J1, ONE, delay_ms=HOUR),
     "release": lambda c: release(c.keys, J1, ONE),
+    "remove": lambda c: remove(c.keys, J1),
 }
 
 
@@ -255,3 +258,24 @@ def test_the_ceiling_lapsed_leases_are_ended_ones(case: Case) -> None:
     case.given(at_the_ceiling(case, waits=5, ends=-1))
     case.body.run(reap(case.keys, max_attempts=1))
     assert sum(tokens(case)) == 3
+
+
+def test_rule_12_a_lane_on_the_ring_that_can_serve_more_wakes_for_what_is_more(case: Case) -> None:
+    def on_the_ring() -> Seed:
+        seed = case.seed().limit(RED, 3)
+        for number in range(101, 106):
+            seed.pending(job_number(number), group=red)
+        return seed.active(J1, 1, ends=1, group=red).in_flight(RED, 1)
+
+    case.given(on_the_ring())
+    case.body.run(glimit(case.keys, RED, 4))
+    assert tokens(case) == (1,), "two seats were free and three are"
+    case.given(on_the_ring())
+    case.body.run(glimit(case.keys, RED, None))
+    assert tokens(case) == (3,), "two could be served and five can"
+    case.given(on_the_ring())
+    case.body.run(complete(case.keys, J1, ONE))
+    assert tokens(case) == (1,)
+    case.given(on_the_ring())
+    case.body.run(genqueue(case.keys, J2, b"x", lane=RED))
+    assert tokens(case) == (), "more wait, and no more can be served"

@@ -83,7 +83,7 @@ class Lane:
     """The lane of one group, as a script found it (`before`) and as it is now.
 
     `stands` says whether the group is on the ring: by rule 10 whether the lane was serviceable. `listed` says whether
-    it is in `lanes`. `arrived` is how many jobs joined the lane, `taken_from` whether one left it.
+    it is in `lanes`. `taken_from` says whether a job left the lane.
 
     `trouble` is what keeps the lane from being kept in order, None for a sound one. Of a damaged lane only what is
     sound is written: `ready` is None when the set is of another kind, `in_flight` when the count is no number.
@@ -99,7 +99,6 @@ class Lane:
     before: Standing = Standing(0, 0)
     stands: bool = False
     listed: bool = False
-    arrived: int = 0
     taken_from: bool = False
 
     def __post_init__(self) -> None:
@@ -116,7 +115,6 @@ class Lane:
         """Let the job wait here, at its mint place."""
         if self.ready is not None:
             self.ready.add(job, 0)
-            self.arrived += 1
 
     def take_out(self, job: bytes) -> bool:
         """Take the job out; say whether it was here."""

@@ -9,7 +9,7 @@ from echomq.model.admission import due_at
 from echomq.model.given import Bodies, Given
 from echomq.model.jobs import Job, NoJob, bury, delete_job, is_broken, judge, lane_damage, make_ready, set_aside, take
 from echomq.model.keyspace import Damage, Keyspace
-from echomq.model.script import Script
+from echomq.model.script import Script, probe
 from echomq.model.settling import Death
 from echomq.model.view import counted
 from echomq.model.zset import ZSet
@@ -161,21 +161,23 @@ def remove(space: Keyspace, given: Given) -> Reply:
     job_id, names, script = given.args["id"], given.names, Script(space, given.names)
     sets = {name: space.zset(given.keys[name]) for name in ("pending", "active", "schedule", "dead")}
     parked = space.string(given.keys["dedup"]) if given.args["did"] else None
+    if _is_locked(script, job_id, sets["active"]):
+        return ErrorReply("EMQLOCK the job is held by a worker")
+    probe(lambda: script.ending_leases(sets["active"]))
     if not space.exists(names.row(job_id)) and not space.exists(names.beside_row(job_id, b"result")):
         for zset in sets.values():
             zset.remove(job_id)
+        script.close()
         return -1
-    if _is_locked(script, job_id, sets["active"]):
-        return ErrorReply("EMQLOCK the job is held by a worker")
     leased = sets["active"].remove(job_id)
     group = None if is_broken(script, job_id) else space.hash(names.row(job_id)).get(b"group")
     if group is not None:
         lane = script.lane(group)
         lane.take_out(job_id)
         lane.fly(-1 if leased else 0)
-        script.close()
     for zset in sets.values():
         zset.remove(job_id)
+    script.close()
     if parked is not None and parked.get() == job_id:
         parked.delete()
     delete_job(space, names, job_id)

@@ -109,11 +109,9 @@ class Script:
         """
         entered, worth = 0, 0 if self._flat is None else self._flat.arrived
         for lane in self._lanes.values():
-            if self._move_on_ring(lane) is RingMove.ENTER:
-                entered += 1
-                worth += lane.now.servable
-            elif lane.trouble is None and lane.now.serviceable:
-                worth += lane.arrived
+            entered += self._move_on_ring(lane) is RingMove.ENTER
+            if lane.trouble is None:
+                worth += max(lane.now.servable - lane.before.servable, 0)
             if not published:
                 self._keep_list(lane)
         self.leave_wakes(entered=entered, worth=entered if published else max(worth, self._free_seats()))

@@ -20,6 +20,7 @@
 --@use leave_ready
 --@use now_ms
 --@use delete_job
+--@use look_ceiling
 --@use close_lanes
 
 local call, pcall = redis.call, redis.pcall
@@ -57,6 +58,7 @@ local lane
 if group then
   lane = look_lane(base, group)
 end
+look_ceiling(base, active_key)
 call('ZCARD', pending_key)
 call('ZCARD', schedule_key)
 call('ZCARD', dead_key)
@@ -66,15 +68,18 @@ call('ZREM', active_key, id)
 call('ZREM', pending_key, id)
 call('ZREM', schedule_key, id)
 call('ZREM', dead_key, id)
-if not present then
-  return -1
+if leased_until then
+  tally.ended = 1
 end
 if lane then
   leave_ready(base, id, group, lane)
   if leased_until then
     fly(base, lane, -1)
   end
-  close_lanes(base)
+end
+close_lanes(base)
+if not present then
+  return -1
 end
 if parked then
   call('DEL', dedup_key)

@@ -7,7 +7,7 @@
 -- LREM goes from the tail, where a lane stands that was served last. Of a damaged lane only what is sound is written.
 --@use look_lane
 --@use probe
---@use serviceable
+--@use servable
 --@use in_chunks
 --@use tally
 --@use leave_tokens
@@ -38,16 +38,15 @@ local function close_lanes(base, published)
       if lane.left and depth == 0 and not lane.ringless then
         redis.call('LREM', ring_key, -1, group)
       end
-    elseif serviceable(lane) then
-      if lane.stands then
-        worth = worth + lane.arrived
-      else
+    else
+      local can = servable(lane)
+      worth = worth + math.max(can - lane.could, 0)
+      if can > 0 and not lane.stands then
         entering = entering or {}
         entering[#entering + 1] = group
-        worth = worth + (lane.limit and math.min(depth, lane.limit - act) or depth)
+      elseif can == 0 and lane.stands then
+        redis.call('LREM', ring_key, -1, group)
       end
-    elseif lane.stands then
-      redis.call('LREM', ring_key, -1, group)
     end
     local lives = depth > 0 or (act or 0) > 0
     if lives ~= lane.live and act and not lane.closed and not no_registry then

@@ -9,5 +9,4 @@ local function fill_lane(lane, ids)
     end
     lane.depth = lane.depth + redis.call('ZADD', lane.key, unpack(pairs_of))
   end
-  lane.arrived = lane.arrived + #ids
 end

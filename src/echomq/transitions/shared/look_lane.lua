@@ -8,7 +8,7 @@
 --   parked       whether it stands in `paused`
 --   stands       whether it is on the ring: by rule 10, whether it was serviceable when it was looked at
 --   live         whether it is in `lanes`: by rule 11, whether jobs waited or were in flight then
---   arrived      how many jobs joined it
+--   could        how many of its jobs could be served when it was looked at
 -- `looked` has the lanes in the order of their first looks. When one of the keys that a lane is made of could not be
 -- written, `trouble` is the error text, which is the second value as well; then only remove and reap touch what is
 -- sound: `act` is nil, `closed` or `ringless` is set when the counter, the lane or the ring is not.
@@ -22,7 +22,7 @@
 --@use probe
 --@use look_counter
 --@use look_wake
---@use serviceable
+--@use servable
 local looked, lane_of = {}, {}
 local no_ring, no_registry
 local ahead
@@ -90,12 +90,13 @@ local function look_lane(base, group)
     parked = parked == 1,
     stands = false,
     live = depth and depth > 0 or act and act > 0 or false,
-    arrived = 0,
+    could = 0,
     closed = no_lane ~= nil,
     ringless = no_ring ~= nil,
     trouble = trouble,
   }
-  lane.stands = serviceable(lane)
+  lane.could = servable(lane)
+  lane.stands = lane.could > 0
   lane_of[group], looked[#looked + 1] = lane, lane
   return lane, trouble
 end

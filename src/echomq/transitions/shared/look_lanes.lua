@@ -1,5 +1,6 @@
--- look_lanes(base, groups): read for many groups at once what look_lane reads for one; then meet_lane(base, view,
--- place).
+-- look_lanes(base, groups): read for many groups at once what look_lane reads for one.
+--
+-- Returns a view of them, from which meet_lane(base, view, place) makes the lane of one when its turn comes.
 --
 -- For claims, which go along the ring: each hash or set is asked once for all these groups, and what few queues have is
 -- asked nothing when none of it exists. At most 1000 groups. A lane met is what look_lane knows from then on, and has
@@ -13,6 +14,7 @@
 --@use probe
 --@use look_lane
 --@use look_wake
+--@use servable
 local are_set
 
 local function look_lanes(base, groups)
@@ -57,7 +59,7 @@ local function lane_of_view(base, view, place)
     parked = view.parked[place] == 1,
     stands = false,
     live = view.live[place] and true or false,
-    arrived = 0,
+    could = 0,
     flown = false,
     closed = no_lane ~= nil,
     ringless = false,
@@ -80,6 +82,7 @@ local function meet_lane(base, view, place)
   local lane = lane_of[group]
   if not lane then
     lane = lane_of_view(base, view, place)
+    lane.could = servable(lane)
     lane_of[group] = lane
     if not lane.trouble then
       looked[#looked + 1] = lane

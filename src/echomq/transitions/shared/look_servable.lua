@@ -7,14 +7,14 @@
 --@use probe
 --@use look_lane
 --@use look_wake
---@use serviceable
+--@use servable
 local function look_servable(base, most)
   need(look_wake(base))
   local jobs, met = probe('ZCARD', base .. 'pending') or 0, {}
   for _, group in ipairs(probe('LRANGE', base .. 'ring', 0, 63) or {}) do
     local lane, trouble = look_lane(base, group)
-    if not met[group] and not trouble and serviceable(lane) then
-      jobs = jobs + (lane.limit and math.min(lane.depth, lane.limit - lane.act) or lane.depth)
+    if not met[group] and not trouble then
+      jobs = jobs + servable(lane)
     end
     met[group] = true
   end
