@@ -459,6 +459,7 @@ class BlockingJobs:
         self,
         name: SetName | str,
         *,
+        lane: str | None = None,
         limit: int = 100,
         newest_first: bool | None = None,
         after: BrowsedJob | None = None,
@@ -466,9 +467,11 @@ class BlockingJobs:
         """Return a page of `pending`, `active`, `schedule` or `dead`. Ask for the next with the page's `after` (ours).
 
         By default `pending` and `dead` come newest mint first, `active` and `schedule` soonest first. What waits in a
-        lane is not in `pending`.
+        lane is not in `pending`: name the `lane`, which goes with `pending` alone.
         """
-        return self._runner.run(browse(self._keys, SetName(name), limit=limit, newest_first=newest_first, after=after))
+        return self._runner.run(
+            browse(self._keys, SetName(name), lane=lane, limit=limit, newest_first=newest_first, after=after)
+        )
 
     def counts(self, names: Sequence[CountName | str] = COUNT_NAMES) -> Counts:
         """Return how many jobs are in each set, and how many completed and failed so far (protocol 4.18.6).

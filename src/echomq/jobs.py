@@ -463,6 +463,7 @@ class Jobs:
         self,
         name: SetName | str,
         *,
+        lane: str | None = None,
         limit: int = 100,
         newest_first: bool | None = None,
         after: BrowsedJob | None = None,
@@ -470,10 +471,10 @@ class Jobs:
         """Return a page of `pending`, `active`, `schedule` or `dead`. Ask for the next with the page's `after` (ours).
 
         By default `pending` and `dead` come newest mint first, `active` and `schedule` soonest first. What waits in a
-        lane is not in `pending`.
+        lane is not in `pending`: name the `lane`, which goes with `pending` alone.
         """
         return await self._runner.run(
-            browse(self._keys, SetName(name), limit=limit, newest_first=newest_first, after=after)
+            browse(self._keys, SetName(name), lane=lane, limit=limit, newest_first=newest_first, after=after)
         )
 
     async def counts(self, names: Sequence[CountName | str] = COUNT_NAMES) -> Counts:

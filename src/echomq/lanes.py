@@ -18,6 +18,7 @@ from echomq.jobs import Runner
 from echomq.keys import QueueKeys
 from echomq.records import (
     AlreadyThere,
+    BrowsedJob,
     Claimed,
     Drained,
     Empty,
@@ -26,9 +27,12 @@ from echomq.records import (
     LanePage,
     LaneSet,
     NotInLane,
+    Page,
     Paused,
     Reassigned,
 )
+from echomq.states import SetName
+from echomq.transitions.browse import browse
 from echomq.transitions.depth import depth
 from echomq.transitions.gbclaim import gbclaim
 from echomq.transitions.gclaim import gclaim
@@ -40,7 +44,7 @@ from echomq.transitions.greassign import greassign
 from echomq.transitions.gresume import gresume
 from echomq.transitions.gwclaim import gwclaim
 from echomq.transitions.gweight import gweight
-from echomq.transitions.lanes import lanes
+from echomq.transitions.lanes import lanes, one_lane
 
 __all__ = ["Lanes"]
 
@@ -154,6 +158,25 @@ class Lanes:
     async def depth(self, lane: str) -> int:
         """Return how many jobs wait in the lane (protocol 4.16.12)."""
         return await self._runner.run(depth(self._keys, lane))
+
+    async def get(self, lane: str) -> LaneInfo:
+        """Return one lane: how many jobs wait and run, and its settings. It costs no walk (ours).
+
+        A lane that nothing is known of has neither jobs nor settings, and is told so.
+        """
+        return await self._runner.run(one_lane(self._keys, lane))
+
+    async def browse(
+        self, lane: str, *, limit: int = 100, newest_first: bool = True, after: BrowsedJob | None = None
+    ) -> Page:
+        """Return a page of the jobs that wait in the lane, newest mint first unless told otherwise (ours).
+
+        Ask for the next with the page's `after`. What runs, is scheduled or dead stands in the queue's sets:
+        `Jobs.browse`.
+        """
+        return await self._runner.run(
+            browse(self._keys, SetName.PENDING, lane=lane, limit=limit, newest_first=newest_first, after=after)
+        )
 
     async def list(self, *, cursor: str | None = None, limit: int = 100) -> LanePage:
         """Return a slice of the lanes, at most `limit` (1..1000). Ask for the next with the page's `cursor` (ours).

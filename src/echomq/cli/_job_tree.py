@@ -78,13 +78,18 @@ def logs(queue: Queue, job: Id, *, limit: Limit = 100, url: Url = None, json: Js
     on_queue(url, queue, lambda jobs, _client: verbs.logs(jobs, view, job, limit=limit))
 
 
-@job_app.command("list", epilog=examples("echomq job list mail", "echomq job list mail dead --limit 1000 --json"))
+@job_app.command(
+    "list", epilog=examples("echomq job list mail --lane acme", "echomq job list mail dead --limit 1000 --json")
+)
 def list_(
     queue: Queue,
     *,
     in_state: Annotated[
         str, typer.Argument(metavar="STATE", help="pending, active, scheduled or dead.", envvar="ECHOMQ_STATE")
     ] = "pending",
+    lane: Annotated[
+        str | None, typer.Option(envvar="ECHOMQ_LANE", help="Those that wait in this lane; pending only.")
+    ] = None,
     limit: Limit = 100,
     newest_first: Annotated[
         bool | None,
@@ -102,7 +107,9 @@ def list_(
     on_queue(
         url,
         queue,
-        lambda jobs, client: verbs.list_jobs(jobs, client, view, in_state, limit=limit, newest_first=newest_first),
+        lambda jobs, client: verbs.list_jobs(
+            jobs, client, view, in_state, limit=limit, newest_first=newest_first, lane=lane
+        ),
     )
 
 

@@ -1,11 +1,18 @@
-"""What a person may miss: that a queue with nothing in it may be a mistyped name, and that more waits in lanes."""
+"""What a person may miss: that a queue or lane without anything may be a mistyped name, that more waits in lanes."""
+
+from typing import Final
 
 from echomq.cli.names import Asker, Queues, find_queues, near
 from echomq.cli.render import View
 from echomq.errors import EchoMQError, UnexpectedReply
 from echomq.keys import QueueKeys
+from echomq.records import LaneInfo
+from echomq.transitions.lanes import lanes
 
-__all__ = ["count_lanes", "hint", "hint_at_lanes"]
+__all__ = ["count_lanes", "hint", "hint_at_lanes", "is_known", "say_unknown_lane"]
+
+COMPARED_PAGES_MAX: Final = 5
+"""Among how many thousand lanes a near name is looked for: reading and comparing them takes a quarter of a second."""
 
 
 def hint(queue: str, client: Asker, view: View) -> None:
@@ -18,6 +25,29 @@ def hint(queue: str, client: Asker, view: View) -> None:
         return
     guess = near(queue, found.names)
     view.say(f"echomq: there is nothing in {queue}" + (f"; did you mean {guess}?" if guess else ""))
+
+
+def is_known(lane: LaneInfo) -> bool:
+    """Say whether jobs of a lane wait or run, or something is set for it."""
+    return bool(lane.depth or lane.in_flight or lane.limit is not None or lane.weight != 1 or lane.paused)
+
+
+def say_unknown_lane(keys: QueueKeys, lane: str, client: Asker, view: View) -> None:
+    """Say that nothing is known of a lane, and which one may have been meant."""
+    names: list[str] = []
+    cursor: str | None = None
+    for _ in range(COMPARED_PAGES_MAX):
+        page = client.run(lanes(keys, cursor=cursor, limit=1000))
+        names += [info.lane for info in page.lanes]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    guess = near(lane, names)
+    view.say(
+        f"echomq: no job of {keys.queue} waits or runs in lane {lane}" + (f"; did you mean {guess}?" if guess else "")
+    )
+    if not names:
+        hint(keys.queue, client, view)
 
 
 def count_lanes(client: Asker, keys: QueueKeys) -> int:

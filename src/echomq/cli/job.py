@@ -5,7 +5,7 @@ from typing import Final, assert_never
 
 from echomq.blocking_jobs import BlockingJobs
 from echomq.cli.exits import Exit
-from echomq.cli.hints import hint, hint_at_lanes
+from echomq.cli.hints import hint, hint_at_lanes, is_known, say_unknown_lane
 from echomq.cli.names import Asker, set_of
 from echomq.cli.render import Plain, View, as_json_bytes, instant, minted_at
 from echomq.ids import JobId
@@ -27,6 +27,7 @@ from echomq.records import (
     Waiting,
 )
 from echomq.states import JobState, SetName
+from echomq.transitions.lanes import one_lane
 
 __all__ = ["add", "list_jobs", "logs", "remove", "retry", "retry_all", "show", "state"]
 
@@ -108,26 +109,43 @@ def logs(jobs: BlockingJobs, view: View, job: str, *, limit: int) -> int:
 
 
 def list_jobs(
-    jobs: BlockingJobs, client: Asker, view: View, word: str, *, limit: int, newest_first: bool | None
+    jobs: BlockingJobs,
+    client: Asker,
+    view: View,
+    word: str,
+    *,
+    limit: int,
+    newest_first: bool | None,
+    lane: str | None = None,
 ) -> int:
-    """List jobs of one set: pending and dead newest first, active and schedule soonest first, unless told otherwise."""
+    """List jobs of one set: pending and dead newest first, active and schedule soonest first, unless told otherwise.
+
+    With a lane: those that wait in it, which goes with pending alone.
+    """
     name = set_of(word)
     found: list[BrowsedJob] = []
     after: BrowsedJob | None = None
     while len(found) < limit:
-        page = jobs.browse(name, limit=min(limit - len(found), _PAGE_MAX), newest_first=newest_first, after=after)
+        most = min(limit - len(found), _PAGE_MAX)
+        page = jobs.browse(name, lane=lane, limit=most, newest_first=newest_first, after=after)
         found += page.jobs
         after = page.after
         if after is None:
             break
     rows = [_browsed(name, job) for job in found]
-    view.rows({"queue": jobs.queue, "state": str(name), "is_complete": after is None}, "jobs", rows)
-    if not found:
+    of_lane: dict[str, Plain] = {} if lane is None else {"lane": lane}
+    view.rows({"queue": jobs.queue, "state": str(name), **of_lane, "is_complete": after is None}, "jobs", rows)
+    if not found and lane is not None:
+        if is_known(client.run(one_lane(jobs.keys, lane))):
+            view.say(f"echomq: no job of {jobs.queue} waits in lane {lane}")
+        else:
+            say_unknown_lane(jobs.keys, lane, client, view)
+    elif not found:
         view.say(f"echomq: no job of {jobs.queue} is in {name}")
         hint(jobs.queue, client, view)
     elif after is not None:
         view.say(f"echomq: there are more; these are {len(found):,} (--limit)")
-    if name is SetName.PENDING:
+    if name is SetName.PENDING and lane is None:
         hint_at_lanes(jobs.keys, "jobs that wait in lanes are not listed here", client, view)
     return Exit.DONE
 

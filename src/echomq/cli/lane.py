@@ -10,20 +10,14 @@ from typing import Final, assert_never
 from echomq.blocking_jobs import BlockingJobs
 from echomq.blocking_lanes import BlockingLanes
 from echomq.cli.exits import Exit
-from echomq.cli.hints import hint
-from echomq.cli.names import Asker, near
+from echomq.cli.hints import hint, is_known, say_unknown_lane
+from echomq.cli.names import Asker
 from echomq.cli.render import Plain, View, minted_at, none_for_people
 from echomq.ids import JobId
 from echomq.records import AlreadyThere, Gone, LaneInfo, NotInLane, Reassigned
 from echomq.states import JobState
 
 __all__ = ["drain", "limit", "list_lanes", "move", "pause", "resume", "show", "weight"]
-
-LOOKED_AT_MAX: Final = 100_000
-"""Among how many lanes one is looked for by its name."""
-
-_COMPARED_MAX: Final = 10_000
-"""Among how many names a near one is looked for: comparing costs far more than reading."""
 
 _PAGE_MAX: Final = 1000
 
@@ -43,10 +37,9 @@ def list_lanes(lanes: BlockingLanes, client: Asker, view: View, *, most: int) ->
 
 def show(lanes: BlockingLanes, client: Asker, view: View, lane: str) -> int:
     """Show one lane: its jobs and its settings."""
-    lanes.keys.lane(lane)  # a name that cannot be is refused as such
-    found = next((info for info in islice(lanes.list_all(), LOOKED_AT_MAX) if info.lane == lane), None)
-    if found is None:
-        _say_unknown(lanes, client, view, lane)
+    found = lanes.get(lane)
+    if not is_known(found):
+        say_unknown_lane(lanes.keys, lane, client, view)
         return Exit.NOT_SO
     view.record({"queue": lanes.queue, **_row(view, found)})
     return Exit.DONE
@@ -54,30 +47,30 @@ def show(lanes: BlockingLanes, client: Asker, view: View, lane: str) -> int:
 
 def pause(lanes: BlockingLanes, client: Asker, view: View, lane: str) -> int:
     """Park a lane: its jobs wait until it is resumed, those that run go on."""
-    is_known = _is_known(lanes, lane)
+    before = lanes.get(lane)
     lanes.pause(lane)
-    return _tell(lanes, client, view, lane, {"paused": True}, is_known=is_known)
+    return _tell(lanes, client, view, lane, {"paused": True}, before)
 
 
 def resume(lanes: BlockingLanes, client: Asker, view: View, lane: str) -> int:
     """End a lane's pause."""
-    is_known = _is_known(lanes, lane)
+    before = lanes.get(lane)
     lanes.resume(lane)
-    return _tell(lanes, client, view, lane, {"paused": False}, is_known=is_known)
+    return _tell(lanes, client, view, lane, {"paused": False}, before)
 
 
 def limit(lanes: BlockingLanes, client: Asker, view: View, lane: str, most: int | None) -> int:
     """Set how many jobs of a lane may run at once, or take the limit away."""
-    is_known = _is_known(lanes, lane)
+    before = lanes.get(lane)
     lanes.limit(lane, most)
-    return _tell(lanes, client, view, lane, {"limit": none_for_people(view, most)}, is_known=is_known)
+    return _tell(lanes, client, view, lane, {"limit": none_for_people(view, most)}, before)
 
 
 def weight(lanes: BlockingLanes, client: Asker, view: View, lane: str, share: int | None) -> int:
     """Set how many jobs of a lane are served in one turn, or take the weight away: then it is 1."""
-    is_known = _is_known(lanes, lane)
+    before = lanes.get(lane)
     lanes.weight(lane, share)
-    return _tell(lanes, client, view, lane, {"weight": 1 if share is None else share}, is_known=is_known)
+    return _tell(lanes, client, view, lane, {"weight": 1 if share is None else share}, before)
 
 
 def move(jobs: BlockingJobs, lanes: BlockingLanes, view: View, job: str, lane: str) -> int:
@@ -108,8 +101,8 @@ def drain(lanes: BlockingLanes, client: Asker, view: View, lane: str, *, yes: bo
     """Delete the jobs that wait in a lane. Those that run stay, and so do its settings."""
     due = lanes.depth(lane)
     if not due:
-        if not _is_known(lanes, lane):
-            _say_unknown(lanes, client, view, lane)
+        if not is_known(lanes.get(lane)):
+            say_unknown_lane(lanes.keys, lane, client, view)
     elif not view.may(f"delete {_jobs_that_wait(due)} in lane {lane} of {lanes.queue}", yes=yes):
         return Exit.NOT_CONFIRMED
     drained = 0
@@ -136,27 +129,12 @@ def _row(view: View, info: LaneInfo) -> dict[str, Plain]:
 
 
 def _tell(
-    lanes: BlockingLanes, client: Asker, view: View, lane: str, setting: dict[str, Plain], *, is_known: bool
+    lanes: BlockingLanes, client: Asker, view: View, lane: str, setting: dict[str, Plain], before: LaneInfo
 ) -> int:
     view.record({"queue": lanes.queue, "lane": lane, **setting, "waiting": lanes.depth(lane)})
-    if not is_known:
-        _say_unknown(lanes, client, view, lane)
+    if not is_known(before):
+        say_unknown_lane(lanes.keys, lane, client, view)
     return Exit.DONE
-
-
-def _is_known(lanes: BlockingLanes, lane: str) -> bool:
-    """Say whether jobs of the lane wait or run, or a setting of it is made. Walks the lanes only if none waits."""
-    return lanes.depth(lane) > 0 or any(info.lane == lane for info in islice(lanes.list_all(), LOOKED_AT_MAX))
-
-
-def _say_unknown(lanes: BlockingLanes, client: Asker, view: View, lane: str) -> None:
-    names = [info.lane for info in islice(lanes.list_all(), _COMPARED_MAX)]
-    guess = near(lane, names)
-    view.say(
-        f"echomq: no job of {lanes.queue} waits or runs in lane {lane}" + (f"; did you mean {guess}?" if guess else "")
-    )
-    if not names:
-        hint(lanes.queue, client, view)
 
 
 def _jobs_that_wait(count: int) -> str:

@@ -253,6 +253,31 @@ def test_settings_without_jobs_and_lanes_of_other_speakers_are_listed_once_each(
         assert {f"t{n:04}" for n in range(1200)} < set(found)
 
 
+async def test_one_lane_and_its_jobs_are_read_by_both_faces(server: RealServer, app: EchoMQ) -> None:
+    mail, lanes = app.blocking_jobs("mail"), app.blocking_lanes("mail")
+    ids = [answer.job for answer in mail.enqueue_many([b"x"] * 5, lane="acme")]
+    mail.enqueue(b"x", lane="zoo")
+    lanes.limit("acme", 3)
+    running = lanes.claim(lease_ms=60_000)
+    assert isinstance(running, Claimed)
+    assert running.job == ids[0]
+
+    told = LaneInfo(lane="acme", depth=4, in_flight=1, limit=3, weight=1, paused=False, oldest=ids[1])
+    nobody = LaneInfo(lane="nobody", depth=0, in_flight=0, limit=None, weight=1, paused=False, oldest=None)
+    assert (lanes.get("acme"), lanes.get("nobody")) == (told, nobody)
+    page = lanes.browse("acme", limit=3)
+    assert [job.job for job in page.jobs] == ids[:1:-1]
+    assert [job.job for job in lanes.browse("acme", limit=3, after=page.after).jobs] == [ids[1]]
+    assert mail.browse("pending").jobs == ()
+    async with EchoMQ(server.url) as aio:
+        assert await aio.lanes("mail").get("acme") == told
+        oldest = await aio.lanes("mail").browse("acme", newest_first=False)
+        assert [job.job for job in oldest.jobs] == ids[1:]
+        assert await aio.jobs("mail").browse("pending", lane="acme", newest_first=False) == oldest
+        with pytest.raises(InvalidOption, match="pending only"):
+            await aio.jobs("mail").browse("dead", lane="acme")
+
+
 def test_a_wake_up_is_passed_on_where_something_waits_and_none_lies_there(app: EchoMQ) -> None:
     mail = app.blocking_jobs("mail")
     assert mail.wake(worth=3) is False, "nothing waits"
@@ -282,6 +307,9 @@ def test_a_name_that_no_lane_can_have_is_refused_before_anything_is_sent(name: s
         lambda: lanes.drain(name),
         lambda: lanes.reap(name),
         lambda: lanes.depth(name),
+        lambda: lanes.get(name),
+        lambda: lanes.browse(name),
+        lambda: mail.browse("pending", lane=name),
     ):
         with pytest.raises(InvalidName, match="lane name"):
             call()

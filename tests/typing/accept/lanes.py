@@ -15,6 +15,7 @@ from echomq import (
     LaneSet,
     NewJob,
     NotInLane,
+    Page,
     Paused,
     Reassigned,
     Taken,
@@ -71,4 +72,7 @@ def plain(app: EchoMQ) -> list[LaneInfo]:
     if not isinstance(batch, Paused):
         print([job.token for job in batch])
     page = lanes.list(cursor=None, limit=10)
-    return [*page.lanes, *lanes.list_all()]
+    waiting: Page = lanes.browse("acme", limit=10, newest_first=False, after=None)
+    more: Page = app.blocking_jobs("mail").browse("pending", lane="acme", after=waiting.after)
+    print(len(more.jobs))
+    return [*page.lanes, *lanes.list_all(), lanes.get("acme")]

@@ -159,6 +159,8 @@ def test_lanes_on_a_real_server(real_server: RealServer) -> None:
         ("acme", 2, 3, 2, True)
     ]
     assert b"did you mean acme?" in run("lane", "show", "clilanes", "acem", url=url).stderr
+    waiting = json.loads(run("job", "list", "clilanes", "--lane", "acme", "--json", url=url).stdout)
+    assert (waiting["lane"], len(waiting["jobs"])) == ("acme", 2)
     counted = json.loads(run("queue", "counts", "clilanes", "--json", url=url).stdout)
     assert (counted["lanes"], counted["concurrency"]) == (1, None)
     refused = run("lane", "drain", "clilanes", "acme", url=url)
@@ -187,6 +189,7 @@ def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
         (("job", "show", "mail", "JOB1"), 2, b"is not a valid id"),
         (("job", "retry", "mail"), 2, b"give either the ID of a job or --all"),
         (("job", "list", "mail", "daed"), 2, b"did you mean dead?"),
+        (("job", "list", "mail", "dead", "--lane", "acme"), 2, b"pending only"),
         (("job", "list", "mail", "completed"), 2, b"a completed job is deleted"),
         (("queue", "burn", "mail"), 2, b"No such command"),
         (("lane", "pause", "mail", "a b"), 2, b"is not a valid lane name"),

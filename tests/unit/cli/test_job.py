@@ -200,6 +200,51 @@ def test_a_list_of_what_waits_says_that_lanes_have_jobs_too() -> None:
     assert dead.talk == "echomq: no job of mail is in dead\n"
 
 
+def test_a_list_of_one_lane_has_its_waiting_jobs_newest_first() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    ids = [str(answer.job) for answer in jobs.enqueue_many([b"x"] * 3, lane="acme")]
+    jobs.enqueue(b"y", lane="zoo")
+    jobs.enqueue(b"z")
+    said, oldest = Said(is_json=True), Said(is_json=True)
+
+    for each, limit, newest_first in ((said, 9, None), (oldest, 2, False)):
+        done = verbs.list_jobs(
+            jobs, Keys(memory=memory), each.view, "pending", limit=limit, newest_first=newest_first, lane="acme"
+        )
+        assert done == Exit.DONE
+
+    assert [row["job"] for row in rows(said)] == ids[::-1]
+    assert (said.data["state"], said.data["lane"], said.data["is_complete"], said.talk) == ("pending", "acme", True, "")
+    assert [row["job"] for row in rows(oldest)] == ids[:2]
+    assert oldest.data["is_complete"] is False
+
+
+def test_an_empty_list_of_a_lane_says_whether_anything_is_known_of_it() -> None:
+    memory = Memory()
+    memory.jobs().enqueue(b"x", lane="acme")
+    memory.lanes().pause("zoo")
+    for lane, told in (
+        ("zoo", "echomq: no job of mail waits in lane zoo\n"),
+        ("acem", "echomq: no job of mail waits or runs in lane acem; did you mean acme?\n"),
+    ):
+        said = Said()
+        verbs.list_jobs(memory.jobs(), Keys(memory=memory), said.view, "pending", limit=9, newest_first=None, lane=lane)
+        assert (said.talk, said.out.getvalue()) == (told, "")
+
+
+@pytest.mark.parametrize("word", ["dead", "active", "scheduled"])
+def test_a_lane_goes_with_what_waits_only(word: str) -> None:
+    with pytest.raises(InvalidOption, match="pending only"):
+        verbs.list_jobs(Memory().jobs(), Keys(), Said().view, word, limit=1, newest_first=None, lane="acme")
+
+
+def rows(said: Said) -> list[dict[str, object]]:
+    found = said.data["jobs"]
+    assert isinstance(found, list)
+    return found
+
+
 def test_an_empty_list_of_a_mistyped_queue_names_the_near_one() -> None:
     said = Said()
     server = Keys([b"emq:{mail}:pending"])

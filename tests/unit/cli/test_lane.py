@@ -1,5 +1,7 @@
 """`echomq lane …` over a queue in memory."""
 
+from typing import TypeVar
+
 import pytest
 
 from echomq.cli import lane as verbs
@@ -7,9 +9,12 @@ from echomq.cli.arguments import number_or_none
 from echomq.cli.exits import Exit
 from echomq.errors import InvalidId, InvalidName, InvalidOption
 from echomq.records import Claimed, NewJob, Taken
+from echomq.transitions.call import Call
 from tests.unit.cli.stage import Keys, Memory, Said
 
 ABSENT = "JOB0NgWefAEJfs"
+
+Answer = TypeVar("Answer")
 
 
 @pytest.fixture
@@ -114,7 +119,7 @@ def test_show_tells_one_lane(memory: Memory) -> None:
 def test_show_of_a_mistyped_lane_names_the_near_one(memory: Memory) -> None:
     said = Said()
 
-    assert verbs.show(memory.lanes(), Keys(), said.view, "acem") == Exit.NOT_SO
+    assert verbs.show(memory.lanes(), Keys(memory=memory), said.view, "acem") == Exit.NOT_SO
 
     assert said.out.getvalue() == ""
     assert said.talk == "echomq: no job of mail waits or runs in lane acem; did you mean acme?\n"
@@ -146,11 +151,59 @@ def test_a_paused_lane_is_passed_over_until_it_is_resumed(memory: Memory) -> Non
 def test_settings_of_a_mistyped_lane_are_made_and_the_near_name_is_mentioned(memory: Memory) -> None:
     # The lane that was meant goes on running, so this must not pass in silence.
     for said in (Said(), Said()):
-        assert verbs.pause(memory.lanes(), Keys(), said.view, "zooo") == Exit.DONE
+        assert verbs.pause(memory.lanes(), Keys(memory=memory), said.view, "zooo") == Exit.DONE
         if "did you mean zoo?" in said.talk:
             continue
         assert said.talk == "", "it is known the second time: it is paused"
     assert verbs.show(memory.lanes(), Keys(), Said().view, "zooo") == Exit.DONE
+
+
+@pytest.mark.parametrize("setting", ["pause", "limit", "weight"])
+def test_a_lane_with_a_setting_and_no_job_is_shown(setting: str) -> None:
+    memory = Memory()
+    said = Said(is_json=True)
+    lanes = memory.lanes()
+    match setting:
+        case "pause":
+            lanes.pause("new")
+        case "limit":
+            lanes.limit("new", 2)
+        case _:
+            lanes.weight("new", 3)
+
+    assert verbs.show(lanes, Keys(memory=memory), said.view, "new") == Exit.DONE
+    assert (said.data["waiting"], said.data["running"], said.data["oldest"], said.talk) == (0, 0, None, "")
+
+
+def test_one_lane_is_one_call_and_a_near_name_is_looked_for_among_the_first_thousands_only() -> None:
+    memory = Counting()
+    jobs = memory.jobs()
+    for first in range(0, 7000, 1000):
+        jobs.enqueue_many([NewJob(jobs.mint(), b"", lane=f"t{first + n:04}") for n in range(1000)])
+    said = Said()
+
+    memory.asked.clear()
+    assert verbs.show(memory.lanes(), Keys(memory=memory), said.view, "t6999") == Exit.DONE
+    assert memory.asked == ["lanes"]
+    assert verbs.limit(memory.lanes(), Keys(memory=memory), said.view, "t6998", 3) == Exit.DONE
+    assert memory.asked == ["lanes", "lanes", "glimit", "depth"]
+
+    memory.asked.clear()
+    assert verbs.show(memory.lanes(), Keys(memory=memory), said.view, "t4999x") == Exit.NOT_SO
+    assert memory.asked == ["lanes"] * 6
+    assert "did you mean t4999?" in said.talk
+
+
+class Counting(Memory):
+    """Remembers which transitions were run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def run(self, call: Call[Answer]) -> Answer:
+        self.asked.append(call.transition.name)
+        return super().run(call)
 
 
 def test_a_lane_whose_only_job_runs_is_known(memory: Memory) -> None:
@@ -275,7 +328,7 @@ def test_a_lane_is_drained_in_slices_until_nothing_waits() -> None:
 def test_draining_a_mistyped_lane_asks_nobody_and_names_the_near_one(memory: Memory) -> None:
     said = Said(answer=True)
 
-    assert verbs.drain(memory.lanes(), Keys(), said.view, "acmee", yes=False) == Exit.DONE
+    assert verbs.drain(memory.lanes(), Keys(memory=memory), said.view, "acmee", yes=False) == Exit.DONE
 
     assert said.questions == []
     assert ["drained", "0"] in said.lines
