@@ -173,6 +173,12 @@ class Machine(RuleBasedStateMachine):
         for body in self.bodies:
             body.advance(span)
         self.now += span
+        # A watch ends a second after what it watches for: within that second the speed of the machine would decide.
+        if self.keys.watch in self.state:
+            watches = [body.dump().get(self.keys.watch) for body in self.bodies]
+            if any(watch is None or not watch.ttl for watch in watches):
+                for body in self.bodies:
+                    body.delete([self.keys.watch])
         self.look("time passing", [None] * len(self.bodies))
 
     # --- who is drawn -----------------------------------------------------------------------------------------------
