@@ -13,9 +13,18 @@ from tests.harness.state import HOUR
 def test_a_scheduled_job_waits_for_another_instant(case: Case) -> None:
     seed = case.seed().scheduled(J1, 2, due=9).scheduled(J2, due=9)
     case.given(seed)
-    case.step(reschedule(case.keys, J1, delay_ms=2 * HOUR), Rescheduled(J1, 2), seed.scheduled(J1, due=2))
+    after = seed.copy().scheduled(J1, due=2).wakes(1)
+    case.step(reschedule(case.keys, J1, delay_ms=2 * HOUR), Rescheduled(J1, 2), after)
     call = reschedule(case.keys, J1, at_ms=case.body.at_ms(30))
-    case.step(call, Rescheduled(J1, 30), seed.copy().scheduled(J1, due=30))
+    case.step(call, Rescheduled(J1, 30), after.copy().scheduled(J1, due=30))
+
+
+def test_a_job_that_is_now_the_first_wakes_one_to_watch_for_it(case: Case) -> None:
+    seed = case.seed().scheduled(J1, due=9).scheduled(J2, due=5)
+    case.given(seed)
+    case.step(reschedule(case.keys, J1, delay_ms=6 * HOUR), Rescheduled(J1, 6), seed.copy().scheduled(J1, due=6))
+    case.given(seed.copy().wakes(3))
+    case.step(reschedule(case.keys, J1, delay_ms=HOUR), Rescheduled(J1, 1), seed.copy().scheduled(J1, due=1).wakes(3))
 
 
 def test_a_job_elsewhere_is_not_scheduled(case: Case) -> None:

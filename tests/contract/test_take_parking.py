@@ -100,7 +100,7 @@ def test_when_the_watcher_gives_up_the_next_one_watches(case: Case) -> None:
     case.given(seed)
     asked(case, park_ms=HOUR, watcher="me")
     case.body.run(wake(case.keys, worth=1, watcher="me"))
-    case.shows(seed)
+    case.shows(seed.copy().wakes(1))
     assert asked(case, park_ms=HOUR, watcher="you").wait_ms <= HOUR
     case.shows(seed.copy().watched("you", until=1))
 

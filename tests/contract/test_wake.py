@@ -69,3 +69,13 @@ def test_a_wrong_key_of_any_kind_is_told(case: Case) -> None:
     for key in (case.keys.wake, case.keys.ring, case.keys.pending):
         case.given(flat(case.seed()).drop(key).string(key, b"x"))
         case.refuses_type(wake(case.keys, worth=1))
+
+
+def test_a_watcher_that_leaves_wakes_another_to_watch_when_something_will_be_due(case: Case) -> None:
+    for seed in (case.seed().scheduled(J1, due=1), case.seed().active(J1, 1, ends=1)):
+        case.given(seed.copy().watched("me", until=1))
+        case.step(wake(case.keys, worth=9, watcher="me"), answer=True, after=seed.copy().wakes(1))
+        case.given(seed.copy().watched("you", until=1))
+        case.keeps(wake(case.keys, worth=9, watcher="me"), answer=False)
+        case.given(seed.copy().watched("me", until=1).wakes(2))
+        case.step(wake(case.keys, worth=9, watcher="me"), answer=False, after=seed.copy().wakes(2))

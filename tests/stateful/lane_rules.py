@@ -168,8 +168,12 @@ class LaneRules(Machine):
         if view.is_spoilt():
             self.step(wake(self.keys, worth=worth, watcher=watcher))
             return
-        servable = bool(view.ring() or view.members(self.keys.pending)) and self.keys.wake not in self.state
-        assert self.step(wake(self.keys, worth=worth, watcher=watcher)) is servable
+        servable = bool(view.ring() or view.members(self.keys.pending))
+        watched = bool(view.members(self.keys.schedule) or view.members(self.keys.active))
+        gives_up_the_watch = watcher is not None and view.watcher() == watcher.encode()
+        wanted = self.keys.wake not in self.state and (servable or (gives_up_the_watch and watched))
+        assert self.step(wake(self.keys, worth=worth, watcher=watcher)) is wanted
+        assert watcher is None or View(self.keys, self.state).watcher() != watcher.encode()
 
     # --- operating --------------------------------------------------------------------------------------------------
 

@@ -71,8 +71,12 @@ def reschedule(space: Keyspace, given: Given) -> Reply:
     job_id, waiting = given.args["id"], space.zset(given.keys["schedule"])
     if job_id not in waiting:
         return [b"not_scheduled"]
-    due = due_at(space, given)
+    due, script = due_at(space, given), Script(space, given.names)
+    if "wake" in given.keys:
+        space.list(given.keys["wake"])
     waiting.add(job_id, due)
+    if "wake" in given.keys and waiting.heads(1) == (job_id,):
+        script.leave_wakes(worth=1)
     return [b"scheduled", b"%d" % due]
 
 

@@ -10,8 +10,9 @@ from typing import Final
 
 from echomq.model.keyspace import Keyspace
 from echomq.model.names import Names
+from echomq.model.values import String
 
-__all__ = ["end_watch", "look_to_park", "park"]
+__all__ = ["has_instants", "look_to_park", "park", "watch_of"]
 
 GRACE_MS: Final = 1000
 """How long a watch outlives its instant."""
@@ -48,11 +49,15 @@ def park(space: Keyspace, names: Names, watcher: bytes, park_ms: int) -> tuple[i
     return 0, until_ms - now_ms
 
 
-def end_watch(space: Keyspace, names: Names, watcher: bytes) -> None:
-    """Let nobody watch, if this one does. Raises `WrongKind`."""
+def watch_of(space: Keyspace, names: Names, watcher: bytes) -> String | None:
+    """Return the watch if it is this watcher's. Raises `WrongKind`."""
     key = space.string(names.of(b"watch"))
-    if (key.get() or b"").startswith(watcher + b" "):
-        key.delete()
+    return key if (key.get() or b"").startswith(watcher + b" ") else None
+
+
+def has_instants(space: Keyspace, names: Names) -> bool:
+    """Whether anything is due or lapses at some time. Raises `WrongKind`."""
+    return bool(space.zset(names.of(b"schedule"))) | bool(space.zset(names.of(b"active")))
 
 
 def _next_instant(space: Keyspace, names: Names) -> float:

@@ -8,7 +8,7 @@ from echomq.model.heads import Passed, lease, paused
 from echomq.model.jobs import Job
 from echomq.model.keyspace import Keyspace
 from echomq.model.manners import Reads
-from echomq.model.parking import end_watch, look_to_park, park
+from echomq.model.parking import has_instants, look_to_park, park, watch_of
 from echomq.model.rota import SPARE, Name, Rota, Stall, Unfinished, Walked, flat_place, walk
 from echomq.model.script import Script, ceiling_of
 from echomq.model.stalls import StallOf, open_stall
@@ -167,7 +167,7 @@ class _Take:
         got = len(self.served)
         if worth == b"beat":
             return self._known_left() if got else 0
-        return max(worth_of(worth) - got, 1) if worth else 0
+        return worth_of(worth) - max(got, 1) if worth else 0
 
     def _known_left(self) -> int:
         """Return how many jobs are known to be left: the flat set, the lanes that had a turn, one for each other."""
@@ -187,12 +187,14 @@ def wake(space: Keyspace, given: Given) -> Reply:
     """Pass on the token that a worker may have got that parks no more, and end its watch: 1 if it was, else 0."""
     tokens = space.list(given.keys["wake"])
     servable, watcher = space.list(given.keys["ring"]) or space.zset(given.keys["pending"]), given.args["watcher"]
-    pushes = bool(servable) and not tokens
-    if watcher:
-        end_watch(space, given.names, watcher)
-    if pushes:
-        tokens.push_head(b"%d" % min(given.number("worth"), WORTH_MAX))
-    return int(pushes)
+    watch = watch_of(space, given.names, watcher) if watcher else None
+    pushes = not tokens and (bool(servable) or (watch is not None and has_instants(space, given.names)))
+    if watch is not None:
+        watch.delete()
+    if not pushes:
+        return 0
+    tokens.push_head(b"%d" % (min(given.number("worth"), WORTH_MAX) if servable else 1))
+    return 1
 
 
 BODIES: Final[Bodies] = {"take": take, "wake": wake}

@@ -2,6 +2,7 @@
 --
 -- keys   job        row of the job (hash)
 --        schedule   jobs that wait for an instant (zset)
+--        wake       wake-ups for parked workers (list); left out: nobody is woken
 -- args   id
 --        mode    in: value is ms from now   at: value is Unix ms
 --        value
@@ -18,9 +19,13 @@ if not row[1] then
   return { 'gone' }
 end
 local due = due_at(mode, value)
+local lying = wake_key and redis.call('LLEN', wake_key)
 -- ZREM tells whether the job is scheduled, and as first write it lets ZADD pass on a full server.
 if redis.call('ZREM', schedule_key, id) == 0 then
   return { 'not_scheduled' }
 end
 redis.call('ZADD', schedule_key, due, id)
+if lying == 0 and redis.call('ZRANGE', schedule_key, 0, 0)[1] == id then
+  redis.call('LPUSH', wake_key, '1')
+end
 return { 'scheduled', string.format('%.0f', due) }

@@ -15,7 +15,8 @@ __all__ = ["TRANSITION", "reschedule"]
 
 TRANSITION = Transition(
     name="reschedule",
-    keys=("job", "schedule"),
+    keys=("job", "schedule", "wake"),
+    optional_keys=1,
     args=("id", "mode", "value"),
     # A delay counts from the instant at which the call arrives, so the second call moves the job once more.
     repeatable=False,
@@ -32,7 +33,7 @@ def reschedule(
     still scheduled; with `delay_ms` the second call counts from its own instant, so the transition says it is not.
     """
     args = (job, *check_due(delay_ms=delay_ms, at_ms=at_ms))
-    return Call(TRANSITION, (keys.job(job), keys.schedule), args, partial(_answer, job), job)
+    return Call(TRANSITION, (keys.job(job), keys.schedule, keys.wake), args, partial(_answer, job), job)
 
 
 def _answer(job: JobId, reply: Reply) -> Rescheduled | NotScheduled | Gone:

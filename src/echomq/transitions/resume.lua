@@ -20,7 +20,7 @@ if not settings[1] then
   return 1
 end
 local most = settings[2] and counted(settings[2])
-local servable = look_servable(base_key, most and most >= 1 and most or nil)
+local waiting = look_servable(base_key, most and most >= 1 and most or nil)
 redis.call('HDEL', meta_key, 'paused')
-leave_tokens(base_key, 0, servable)
+leave_tokens(base_key, 0, waiting)
 return 1

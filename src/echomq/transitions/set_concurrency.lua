@@ -16,13 +16,13 @@ local ceiling
 if most ~= '' then
   ceiling = whole('most', most, 1, 999999999999999)
 end
-local servable = 0
+local waiting = 0
 if redis.call('HEXISTS', meta_key, 'paused') == 0 then
-  servable = look_servable(base_key, ceiling)
+  waiting = look_servable(base_key, ceiling)
 end
 redis.call('HDEL', meta_key, 'concurrency')
 if ceiling then
   redis.call('HSET', meta_key, 'concurrency', string.format('%.0f', ceiling))
 end
-leave_tokens(base_key, 0, servable)
+leave_tokens(base_key, 0, waiting)
 return 1

@@ -542,7 +542,7 @@ ROWS: tuple[Row, ...] = (
     row(reprocess_many(KEYS, limit=3, after=J, fresh=True), "dead .", (3, J, b"1")),
     row(
         reschedule(KEYS, J, at_ms=8),
-        "$ schedule",
+        "$ schedule wake",
         (J, b"at", 8),
         ([b"scheduled", b"9007199254740991"], Rescheduled(J, 2**53 - 1)),
         ([b"not_scheduled"], NotScheduled(J)),

@@ -10,9 +10,9 @@ local function hand_on(wake_key, lying, worth, got, left)
     rest = got > 0 and math.min(left, 1000) or 0
   else
     local given = counted(worth)
-    rest = math.max((given and given >= 1 and given <= 1000000 and given or 1) - got, 1)
+    rest = (given and given >= 1 and given <= 1000000 and given or 1) - math.max(got, 1)
   end
-  if rest == 0 or lying > 0 then
+  if rest <= 0 or lying > 0 then
     return
   end
   local lesser = math.floor(rest / 2)
