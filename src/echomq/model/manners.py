@@ -76,7 +76,7 @@ class Line:
     def serve(self, most: int, reads: Reads) -> list[int]:
         """Return the places of the next jobs, at most `most`, in the order in which they are served."""
         places: list[int] = []
-        while len(places) < most and self.waiting:
+        while len(places) < most and self.waiting and reads.left:
             place = self._next(reads)
             if place is None:
                 break
@@ -90,6 +90,8 @@ class Line:
         oldest = self._oldest
         head = self._look(oldest, reads)
         if head is Head.TRIED and self.owes and self.has_manners:
+            if not reads.left:
+                return None
             instead = self._next_of_the_run(reads)
             if instead is not None:
                 self.owes = False

@@ -167,7 +167,7 @@ local left = flat.depth + ring_left
 for place = 1, #met - 1 do
   local lane = met[place]
   if lane.served > 0 and serviceable(lane) then
-    left = left - 1 + math.min(lane.depth, lane.limit and lane.limit - lane.act or lane.depth)
+    left = left - 1 + math.min(lane.depth, lane.limit and lane.limit - math.max(lane.act, 0) or lane.depth)
   end
 end
 return answer(jobs, is_more(), left, broken)

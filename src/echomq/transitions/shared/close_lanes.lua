@@ -84,7 +84,7 @@ local function close_lanes(base, published)
   if seats > worth and ((probe('ZCARD', base .. 'pending') or 0) > 0 or (probe('LLEN', ring_key) or 0) > 0) then
     worth = seats
   end
-  if worth > 0 then
+  if entered > 0 or worth > 0 then
     leave_tokens(base, entered, worth)
   end
 end

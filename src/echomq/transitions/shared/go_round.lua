@@ -58,7 +58,7 @@ local function take_turn(rota, entry, plan)
   local served = serve_lane(rota.base, entry, most, plan)
   rota.room = rota.room - served
   entry.served = entry.served + served
-  if entry.group then
+  if entry.group and served > 0 then
     fly(rota.base, entry, served)
   end
   if served > share then

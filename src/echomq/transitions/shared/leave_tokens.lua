@@ -4,7 +4,7 @@
 -- cover of `worth` is one token more, which is handed out first. The list never holds more than 64.
 --@use look_wake
 local function leave_tokens(base, entered, worth)
-  local lying = worth > 0 and look_wake(base)
+  local lying = (entered > 0 or worth > 0) and look_wake(base)
   if not lying then
     return
   end

@@ -29,7 +29,9 @@ local function plan_turn(base, walk, plan, share_of)
         local share = math.min(share_of(lane), seats, 1000)
         lane.width = share
         local served = serve_heads(base, lane, share, plan)
-        fly(base, lane, served)
+        if served > 0 then
+          fly(base, lane, served)
+        end
         lane.stands = serviceable(lane)
         if lane.stands and served > 0 then
           tail[#tail + 1] = lane.group

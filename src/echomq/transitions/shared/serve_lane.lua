@@ -75,7 +75,7 @@ end
 
 local function serve_lane(base, lane, most, plan)
   local served = 0
-  while served < most and lane.depth > 0 do
+  while served < most and lane.depth > 0 and plan.reads > 0 do
     local job
     if lane.held and not lane.owes then
       job, lane.owes = serve_held(lane), true
@@ -92,9 +92,6 @@ local function serve_lane(base, lane, most, plan)
       go_behind_run(lane)
     else
       served = served + serve_heads(base, lane, most - served, plan)
-      if plan.reads == 0 and not lane.held and lane.old ~= lane.run_began then
-        return served
-      end
     end
     if job then
       served = served + 1

@@ -1,5 +1,4 @@
--- turn_ring(ring_key, length, passed, tail): write that the ring's first entries were passed, and which of them come
--- back.
+-- turn_ring(ring_key, length, passed, tail): write that the ring's first entries were passed, and which come back.
 --
 -- `length` is what it held before; `tail` are groups. LPOP is allowed on a full server. A single lane comes back to
 -- where it stands.
