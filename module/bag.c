@@ -1,0 +1,93 @@
+/* See bag.h. An item's number says where it is: chunk k holds the 16 << k items from number (16 << k) - 16 on. */
+#include "bag.h"
+
+#include <string.h>
+
+uint32_t emq_hash(struct emq_text text) {
+    const uint64_t odd = 0x9E3779B97F4A7C15ULL;
+    uint64_t hash = text.len * odd, word;
+    const char *at = text.at;
+    size_t left = text.len;
+    for (; left >= 8; at += 8, left -= 8) {
+        memcpy(&word, at, 8);
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 29;
+    }
+    word = 0;
+    memcpy(&word, at, left);
+    hash = (hash ^ word) * odd;
+    return (uint32_t)(hash >> 32);
+}
+
+void emq_bag_open(struct emq_bag *bag, size_t item, void *first) {
+    bag->item = item;
+    bag->count = bag->slots = 0;
+    bag->table = NULL;
+    memset(bag->chunk, 0, sizeof bag->chunk);
+    bag->chunk[0] = first;
+}
+
+void emq_bag_close(struct emq_bag *bag, void (*release)(void *block)) {
+    for (int k = 1; k < EMQ_BAG_CHUNKS && bag->chunk[k] != NULL; k++) release(bag->chunk[k]);
+    if (bag->table != NULL) release(bag->table);
+}
+
+static uint32_t chunk_of(uint32_t number) {
+    uint32_t k = 0;
+    for (uint32_t past = (number + EMQ_BAG_FIRST) / EMQ_BAG_FIRST; past > 1; past /= 2) k++;
+    return k;
+}
+
+void *emq_bag_at(const struct emq_bag *bag, uint32_t number) {
+    uint32_t k = chunk_of(number);
+    size_t place = number + EMQ_BAG_FIRST - ((size_t)EMQ_BAG_FIRST << k);
+    return bag->chunk[k] + place * bag->item;
+}
+
+static int is_called(const struct emq_named *named, struct emq_text name, uint32_t hash) {
+    return named->hash == hash && named->name.len == name.len && memcmp(named->name.at, name.at, name.len) == 0;
+}
+
+void *emq_bag_find(const struct emq_bag *bag, struct emq_text name, uint32_t hash) {
+    if (bag->table == NULL) {
+        for (uint32_t i = 0; i < bag->count; i++) {
+            struct emq_named *named = emq_bag_at(bag, i);
+            if (is_called(named, name, hash)) return named;
+        }
+        return NULL;
+    }
+    for (uint32_t slot = hash & (bag->slots - 1); bag->table[slot] != 0; slot = (slot + 1) & (bag->slots - 1)) {
+        struct emq_named *named = emq_bag_at(bag, bag->table[slot] - 1);
+        if (is_called(named, name, hash)) return named;
+    }
+    return NULL;
+}
+
+static void enter(struct emq_bag *bag, uint32_t number) {
+    const struct emq_named *named = emq_bag_at(bag, number);
+    uint32_t slot = named->hash & (bag->slots - 1);
+    while (bag->table[slot] != 0) slot = (slot + 1) & (bag->slots - 1);
+    bag->table[slot] = number + 1;
+}
+
+static void widen(struct emq_bag *bag, emq_alloc alloc, void (*release)(void *)) {
+    if (bag->table != NULL) release(bag->table);
+    bag->slots = bag->slots ? bag->slots * 2 : EMQ_BAG_FIRST * 4;
+    bag->table = alloc(bag->slots * sizeof *bag->table);
+    memset(bag->table, 0, bag->slots * sizeof *bag->table);
+    for (uint32_t i = 0; i < bag->count; i++) enter(bag, i);
+}
+
+void *emq_bag_add(struct emq_bag *bag, struct emq_text name, uint32_t hash, emq_alloc alloc, void (*release)(void *)) {
+    uint32_t number = bag->count, k = chunk_of(number);
+    if (bag->chunk[k] == NULL) bag->chunk[k] = alloc(((size_t)EMQ_BAG_FIRST << k) * bag->item);
+    struct emq_named *named = emq_bag_at(bag, number);
+    named->name = name;
+    named->hash = hash;
+    bag->count++;
+    if (bag->count * 2 > bag->slots && bag->count > EMQ_BAG_FIRST)
+        widen(bag, alloc, release);
+    else if (bag->table != NULL)
+        enter(bag, number);
+    return named;
+}

@@ -1,0 +1,44 @@
+/* A growing bag of things with names: keys that a command opened, lanes that it looked at.
+ *
+ * Items never move, so pointers to them stay right. The first 16 are the caller's own memory, usually on the stack; each
+ * further chunk is twice as large as the one before. Finding is a walk over the hashes up to there, a table beyond.
+ * No module header. */
+#ifndef EMQ_BAG_H
+#define EMQ_BAG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EMQ_BAG_FIRST 16
+#define EMQ_BAG_CHUNKS 24
+
+struct emq_text {
+    const char *at;
+    size_t len;
+};
+
+/* Stands first in each item. The bytes belong to whoever made the item and live as long as the bag. */
+struct emq_named {
+    struct emq_text name;
+    uint32_t hash;
+};
+
+struct emq_bag {
+    size_t item; /* bytes of one */
+    uint32_t count;
+    uint32_t slots; /* of the table, a power of two; 0: none yet */
+    uint32_t *table; /* number of an item + 1 */
+    char *chunk[EMQ_BAG_CHUNKS];
+};
+
+typedef void *(*emq_alloc)(size_t bytes);
+
+uint32_t emq_hash(struct emq_text text);
+void emq_bag_open(struct emq_bag *bag, size_t item, void *first);
+void emq_bag_close(struct emq_bag *bag, void (*release)(void *block));
+void *emq_bag_at(const struct emq_bag *bag, uint32_t number);
+void *emq_bag_find(const struct emq_bag *bag, struct emq_text name, uint32_t hash);
+/* Returns a new item with its name set and all else as the memory had it. The allocator must not return NULL. */
+void *emq_bag_add(struct emq_bag *bag, struct emq_text name, uint32_t hash, emq_alloc alloc, void (*release)(void *));
+
+#endif

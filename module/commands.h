@@ -1,0 +1,40 @@
+/* The commands, and how each is described to the server. One line of the table in emq.c is all that a new one needs. */
+#ifndef EMQ_COMMANDS_H
+#define EMQ_COMMANDS_H
+
+#include "emq.h"
+
+#define EMQ_KEYS_MAX 8
+#define EMQ_ARGS_MAX 12
+
+/* A key's name in the documentation, and what is done to it. The name NULL ends the list. */
+struct emq_key_spec {
+    const char *name;
+    uint64_t flags;
+};
+
+struct emq_spec {
+    const char *command;       /* EMQ.<NAME> */
+    const char *name;          /* the transition's */
+    RedisModuleCmdFunc run;
+    int (*body)(struct emq_cmd *cmd);
+    const char *flags;
+    struct emq_key_spec keys[EMQ_KEYS_MAX + 1];
+    const char *args;          /* as the transition declares them: "id payload [max_attempts]" */
+    const char *keys_told;     /* likewise; they are all needed here, but the refusal is the script's */
+    int least, most, step;     /* how many arguments; most 0: any number, in whole groups of `step` beyond `least` */
+    const char *summary;
+};
+
+int emq_enqueue(struct emq_cmd *cmd);
+int emq_genqueue(struct emq_cmd *cmd);
+int emq_claim(struct emq_cmd *cmd);
+int emq_gclaim(struct emq_cmd *cmd);
+int emq_gwclaim(struct emq_cmd *cmd);
+int emq_gbclaim(struct emq_cmd *cmd);
+int emq_complete(struct emq_cmd *cmd);
+int emq_retry(struct emq_cmd *cmd);
+int emq_release(struct emq_cmd *cmd);
+int emq_extend(struct emq_cmd *cmd);
+
+#endif

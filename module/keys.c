@@ -1,0 +1,145 @@
+/* Opening keys once, in the right mode, and reading them. Nothing here writes. See emq.h.
+ *
+ * A key that is going to be written is opened for it at once, since a second look-up costs more than the handle. Opening
+ * does not touch WATCH: the module asks the server to leave that to write.c, so a refusal touches nobody. */
+#include <string.h>
+
+#include "emq.h"
+
+static const struct {
+    const char *suffix;
+    enum emq_kind kind;
+    bool writes;
+} PLACES[EMQ_PLACES] = {
+    [EMQ_AT_RING] = {"ring", EMQ_LIST, true},
+    [EMQ_AT_LANES] = {"lanes", EMQ_ZSET, true},
+    [EMQ_AT_GACTIVE] = {"gactive", EMQ_HASH, true},
+    [EMQ_AT_GLIMIT] = {"glimit", EMQ_HASH, false},
+    [EMQ_AT_PAUSED] = {"paused", EMQ_SET, false},
+    [EMQ_AT_WAKE] = {"wake", EMQ_LIST, true},
+    [EMQ_AT_META] = {"meta", EMQ_HASH, false},
+    [EMQ_AT_PENDING] = {"pending", EMQ_ZSET, true},
+    [EMQ_AT_DEAD] = {"dead", EMQ_ZSET, true},
+    [EMQ_AT_OUTBOX] = {"flow:outbox", EMQ_LIST, true},
+    [EMQ_AT_COMPLETED] = {"metrics:completed", EMQ_HASH, true},
+    [EMQ_AT_FAILED] = {"metrics:failed", EMQ_HASH, true},
+};
+
+static void open_now(struct emq_cmd *cmd, struct emq_key *key, bool writes) {
+    key->writable = writes;
+    key->open = RedisModule_OpenKey(cmd->ctx, key->name, writes ? REDISMODULE_READ | REDISMODULE_WRITE : REDISMODULE_READ);
+    int type = key->open == NULL ? REDISMODULE_KEYTYPE_EMPTY : RedisModule_KeyType(key->open);
+    key->wrong = type != REDISMODULE_KEYTYPE_EMPTY && type != (int)key->kind;
+}
+
+static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_kind kind, bool writes);
+
+/* Takes the name over when `owns` says so. */
+static struct emq_key *open_new(struct emq_cmd *cmd, RedisModuleString *name, bool owns, uint32_t hash,
+                                enum emq_kind kind, bool writes) {
+    struct emq_key *key = emq_bag_add(&cmd->keys, emq_text_of(name), hash, RedisModule_Alloc, RedisModule_Free);
+    key->name = name;
+    key->owns_name = owns;
+    key->kind = kind;
+    open_now(cmd, key, writes);
+    return key;
+}
+
+/* A key that was opened before: for writing, if need be; and one named for another type is wrong for whoever asks. */
+static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_kind kind, bool writes) {
+    if (key->kind != kind) {
+        /* Without a place in the table, and without a handle: two would write past each other. */
+        struct emq_key *other =
+            emq_bag_add(&cmd->keys, (struct emq_text){"", 0}, 0, RedisModule_Alloc, RedisModule_Free);
+        *other = (struct emq_key){.named = {key->named.name, 0}, .name = key->name, .kind = kind, .wrong = true};
+        return other;
+    }
+    if (writes && !key->writable) {
+        if (key->open != NULL) RedisModule_CloseKey(key->open);
+        open_now(cmd, key, true);
+    }
+    return key;
+}
+
+struct emq_key *emq_open(struct emq_cmd *cmd, RedisModuleString *name, enum emq_kind kind, bool writes) {
+    struct emq_text text = emq_text_of(name);
+    uint32_t hash = emq_hash(text);
+    struct emq_key *key = emq_bag_find(&cmd->keys, text, hash);
+    return key != NULL ? again(cmd, key, kind, writes) : open_new(cmd, name, false, hash, kind, writes);
+}
+
+struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct emq_text name, const char *suffix,
+                               enum emq_kind kind, bool writes) {
+    char small[256];
+    size_t infix_len = strlen(infix), suffix_len = strlen(suffix);
+    struct emq_text text = {small, cmd->base.len + infix_len + name.len + suffix_len};
+    char *whole = text.len <= sizeof small ? small : RedisModule_Alloc(text.len), *end = whole;
+    text.at = whole;
+    memcpy(end, cmd->base.at, cmd->base.len);
+    memcpy(end += cmd->base.len, infix, infix_len);
+    memcpy(end += infix_len, name.at, name.len);
+    memcpy(end += name.len, suffix, suffix_len);
+    uint32_t hash = emq_hash(text);
+    struct emq_key *key = emq_bag_find(&cmd->keys, text, hash);
+    if (key != NULL) {
+        key = again(cmd, key, kind, writes);
+    } else {
+        key = open_new(cmd, RedisModule_CreateString(NULL, text.at, text.len), true, hash, kind, writes);
+    }
+    if (whole != small) RedisModule_Free(whole);
+    return key;
+}
+
+struct emq_key *emq_at(struct emq_cmd *cmd, enum emq_place place) {
+    if (cmd->place[place] == NULL) {
+        cmd->place[place] = emq_open_below(cmd, "", (struct emq_text){"", 0}, PLACES[place].suffix, PLACES[place].kind,
+                                           PLACES[place].writes);
+    }
+    return cmd->place[place];
+}
+
+struct emq_trouble emq_wrong(const struct emq_key *key) {
+    struct emq_trouble trouble = {EMQ_SOUND, key->named.name, {"", 0}};
+    if (key->wrong) trouble.fault = EMQ_WRONG_TYPE;
+    return trouble;
+}
+
+bool emq_is_absent(const struct emq_key *key) {
+    return !key->wrong && (key->open == NULL || RedisModule_KeyType(key->open) == REDISMODULE_KEYTYPE_EMPTY);
+}
+
+long long emq_length(const struct emq_key *key) {
+    return key->wrong || key->open == NULL ? 0 : (long long)RedisModule_ValueLength(key->open);
+}
+
+RedisModuleString *emq_hget(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field) {
+    if (key->wrong || key->open == NULL) return NULL;
+    RedisModuleString *value = NULL;
+    RedisModule_HashGet(key->open, REDISMODULE_HASH_NONE, field, &value, NULL);
+    return emq_own(cmd, value);
+}
+
+bool emq_zscore(struct emq_key *key, RedisModuleString *member, double *score) {
+    return !key->wrong && key->open != NULL && RedisModule_ZsetScore(key->open, member, score) == REDISMODULE_OK;
+}
+
+bool emq_is_member(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member) {
+    if (emq_length(key) == 0) return false;
+    RedisModuleCallReply *reply = RedisModule_Call(cmd->ctx, "SISMEMBER", "ss", key->name, member);
+    if (reply == NULL) return false;
+    bool is =
+        RedisModule_CallReplyType(reply) == REDISMODULE_REPLY_INTEGER && RedisModule_CallReplyInteger(reply) == 1;
+    RedisModule_FreeCallReply(reply);
+    return is;
+}
+
+struct emq_trouble emq_look_counter(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field,
+                                    long long *number) {
+    struct emq_trouble trouble = emq_wrong(key);
+    *number = 0;
+    if (trouble.fault == EMQ_SOUND && !emq_counts(emq_hget(cmd, key, field), 0, number)) {
+        trouble.fault = EMQ_MISCOUNTED;
+        trouble.field = emq_text_of(field);
+    }
+    return trouble;
+}

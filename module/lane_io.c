@@ -1,0 +1,182 @@
+/* Lanes: reading what the bookkeeping of a group needs, and writing at the end what lanes.c decides.
+ *
+ * The same steps as shared/look_lane.lua, look_lanes.lua, make_ready.lua, leave_active.lua and close_lanes.lua. Unlike
+ * there the keys that all lanes share stay open, so that many lanes cost nothing but their own set. */
+#include "emq.h"
+
+static struct emq_trouble first_of(struct emq_trouble one, struct emq_trouble other) {
+    return one.fault != EMQ_SOUND ? one : other;
+}
+
+static struct emq_looked *remember(struct emq_cmd *cmd, RedisModuleString *group) {
+    struct emq_text name = emq_text_of(group);
+    struct emq_looked *lane =
+        emq_bag_add(&cmd->lanes, name, emq_hash(name), RedisModule_Alloc, RedisModule_Free);
+    lane->is = (struct emq_lane){0};
+    lane->group = group;
+    lane->closes = true;
+    lane->met = false;
+    lane->set = emq_open_below(cmd, "g:", name, ":pending", EMQ_ZSET, true);
+    return lane;
+}
+
+/* What both ways of looking read. The order of the troubles is that of the script. */
+static void read_lane(struct emq_cmd *cmd, struct emq_looked *lane) {
+    struct emq_key *limits = emq_at(cmd, EMQ_AT_GLIMIT), *parking = emq_at(cmd, EMQ_AT_PAUSED);
+    struct emq_lane *is = &lane->is;
+    lane->trouble = emq_look_counter(cmd, emq_at(cmd, EMQ_AT_GACTIVE), lane->group, &is->act);
+    is->act_known = lane->trouble.fault == EMQ_SOUND;
+    RedisModuleString *limit = emq_hget(cmd, limits, lane->group);
+    is->limited = limit != NULL && emq_counts(limit, 0, &is->limit);
+    is->parked = emq_is_member(cmd, parking, lane->group);
+    is->depth = emq_length(lane->set);
+    is->closed = lane->set->wrong;
+    lane->trouble = first_of(lane->trouble, emq_wrong(limits));
+    lane->trouble = first_of(lane->trouble, emq_wrong(parking));
+    lane->trouble = first_of(lane->trouble, emq_wrong(lane->set));
+}
+
+static struct emq_looked *known(struct emq_cmd *cmd, RedisModuleString *group) {
+    struct emq_text name = emq_text_of(group);
+    return emq_bag_find(&cmd->lanes, name, emq_hash(name));
+}
+
+struct emq_looked *emq_look_lane(struct emq_cmd *cmd, RedisModuleString *group) {
+    struct emq_looked *lane = known(cmd, group);
+    if (lane != NULL) return lane;
+    lane = remember(cmd, group);
+    read_lane(cmd, lane);
+    struct emq_lane *is = &lane->is;
+    is->ringless = emq_at(cmd, EMQ_AT_RING)->wrong;
+    lane->trouble = first_of(lane->trouble, emq_wrong(emq_at(cmd, EMQ_AT_RING)));
+    lane->trouble = first_of(lane->trouble, emq_wrong(emq_at(cmd, EMQ_AT_WAKE)));
+    lane->trouble = first_of(lane->trouble, emq_wrong(emq_at(cmd, EMQ_AT_LANES)));
+    is->troubled = lane->trouble.fault != EMQ_SOUND;
+    is->live = is->depth > 0 || is->act > 0;
+    is->could = emq_servable(is);
+    is->stands = is->could > 0;
+    return lane;
+}
+
+/* The caller has found the ring to be a list, and takes the entry off it. `lanes` itself says whether the lane is live,
+ * so that those which other speakers filled are entered there. A damaged one is not closed. */
+struct emq_looked *emq_meet_lane(struct emq_cmd *cmd, RedisModuleString *group) {
+    struct emq_looked *lane = known(cmd, group);
+    if (lane != NULL) return lane;
+    lane = remember(cmd, group);
+    read_lane(cmd, lane);
+    struct emq_lane *is = &lane->is;
+    double score;
+    lane->trouble = first_of(lane->trouble, emq_wrong(emq_at(cmd, EMQ_AT_WAKE)));
+    lane->trouble = first_of(lane->trouble, emq_wrong(emq_at(cmd, EMQ_AT_LANES)));
+    is->troubled = lane->trouble.fault != EMQ_SOUND;
+    is->live = emq_zscore(emq_at(cmd, EMQ_AT_LANES), group, &score);
+    is->could = emq_servable(is);
+    lane->closes = !is->troubled;
+    return lane;
+}
+
+/* Where emq_make_ready is going to put a job. `group` NULL: the flat set, and *lane is NULL. */
+struct emq_trouble emq_look_place(struct emq_cmd *cmd, RedisModuleString *group, struct emq_looked **lane) {
+    *lane = group != NULL ? emq_look_lane(cmd, group) : NULL;
+    if (group != NULL) return (*lane)->trouble;
+    return first_of(emq_wrong(emq_at(cmd, EMQ_AT_PENDING)), emq_wrong(emq_at(cmd, EMQ_AT_WAKE)));
+}
+
+/* Whether the queue's ceiling leaves no room before leases end. Then those that end are seats somebody may wait for. */
+struct emq_trouble emq_look_ceiling(struct emq_cmd *cmd, struct emq_key *active) {
+    struct emq_trouble sound = {EMQ_SOUND, {"", 0}, {"", 0}};
+    long long most;
+    RedisModuleString *text = emq_hget(cmd, emq_at(cmd, EMQ_AT_META), emq_words[EMQ_CONCURRENCY]);
+    if (text == NULL || !emq_counts(text, 0, &most) || most < 1) return sound;
+    if (active->wrong) return emq_wrong(active);
+    long long room = most - emq_length(active);
+    if (room > 0) return sound;
+    cmd->room = room;
+    cmd->at_ceiling = true;
+    return emq_wrong(emq_at(cmd, EMQ_AT_WAKE));
+}
+
+void emq_put_in_lane(struct emq_cmd *cmd, struct emq_looked *lane, RedisModuleString *id) {
+    if (emq_zadd(cmd, lane->set, 0, id)) lane->is.depth++;
+}
+
+bool emq_take_from_lane(struct emq_cmd *cmd, struct emq_looked *lane, RedisModuleString *id) {
+    if (lane->is.closed || !emq_zrem(cmd, lane->set, id)) return false;
+    lane->is.depth--;
+    lane->is.left = true;
+    return true;
+}
+
+/* Puts a job into its own ready set (rule 7). The row is a job's. `lane` NULL: the flat set. */
+void emq_make_ready(struct emq_cmd *cmd, struct emq_key *row, RedisModuleString *id, struct emq_looked *lane) {
+    if (lane != NULL) {
+        emq_put_in_lane(cmd, lane, id);
+    } else {
+        emq_zadd(cmd, emq_at(cmd, EMQ_AT_PENDING), 0, id);
+        cmd->joined_flat++;
+    }
+    RedisModuleString *pairs[] = {emq_words[EMQ_STATE], emq_words[EMQ_PENDING]};
+    emq_hset(cmd, row, pairs, 2);
+}
+
+/* Step L of protocol 0. False: the job is neither leased nor ready, and nothing was written. The caller has judged the
+ * types of active and, for an ungrouped job, of pending. */
+bool emq_leave_active(struct emq_cmd *cmd, struct emq_key *active, RedisModuleString *id, struct emq_looked *lane) {
+    if (emq_zrem(cmd, active, id)) {
+        cmd->ended++;
+        if (lane != NULL) emq_fly(&lane->is, -1);
+        return true;
+    }
+    return lane != NULL ? emq_take_from_lane(cmd, lane, id) : emq_zrem(cmd, emq_at(cmd, EMQ_AT_PENDING), id);
+}
+
+static void leave_tokens(struct emq_cmd *cmd, long long entered, long long worth) {
+    struct emq_key *wake = emq_at(cmd, EMQ_AT_WAKE);
+    if (wake->wrong) return;
+    struct emq_waking waking = emq_wakes(emq_length(wake), entered, worth);
+    for (long long i = 0; i < waking.ones; i++) emq_lpush(cmd, wake, emq_words[EMQ_ONE]);
+    if (waking.rest > 0) emq_lpush(cmd, wake, emq_number(cmd, waking.rest));
+    if (waking.cut) emq_ltrim(cmd, wake, EMQ_WAKES_MAX);
+}
+
+static void write_count(struct emq_cmd *cmd, struct emq_looked *lane, struct emq_closing closing) {
+    struct emq_key *counts = emq_at(cmd, EMQ_AT_GACTIVE);
+    if (closing.count == EMQ_COUNT_SET) {
+        RedisModuleString *pairs[] = {lane->group, emq_number(cmd, lane->is.act)};
+        emq_hset(cmd, counts, pairs, 2);
+    } else if (closing.count == EMQ_COUNT_DROP) {
+        emq_hdel(cmd, counts, lane->group);
+    }
+}
+
+void emq_close_lanes(struct emq_cmd *cmd) {
+    if (cmd->lanes.count == 0 && cmd->joined_flat == 0 && !cmd->at_ceiling) return;
+    long long worth = cmd->joined_flat, entered = 0;
+    for (uint32_t i = 0; i < cmd->lanes.count; i++) {
+        struct emq_looked *lane = emq_bag_at(&cmd->lanes, i);
+        if (!lane->closes) continue;
+        struct emq_closing closing = emq_close(&lane->is);
+        write_count(cmd, lane, closing);
+        worth += closing.worth;
+        if (closing.ring == EMQ_RING_ENTER) {
+            emq_rpush(cmd, emq_at(cmd, EMQ_AT_RING), lane->group);
+            entered++;
+        } else if (closing.ring == EMQ_RING_LEAVE) {
+            emq_lrem_last(cmd, emq_at(cmd, EMQ_AT_RING), lane->group);
+        }
+        if (closing.live == EMQ_LIVE_KEEP || emq_at(cmd, EMQ_AT_LANES)->wrong) continue;
+        if (closing.live == EMQ_LIVE_ENTER) {
+            emq_zadd(cmd, emq_at(cmd, EMQ_AT_LANES), 0, lane->group);
+        } else {
+            emq_zrem(cmd, emq_at(cmd, EMQ_AT_LANES), lane->group);
+        }
+    }
+    /* Seats that have become free under the ceiling, if there is something to serve. */
+    long long seats = cmd->at_ceiling ? cmd->room + cmd->ended : 0;
+    if (seats > worth &&
+        (emq_length(emq_at(cmd, EMQ_AT_PENDING)) > 0 || emq_length(emq_at(cmd, EMQ_AT_RING)) > 0)) {
+        worth = seats;
+    }
+    if (entered > 0 || worth > 0) leave_tokens(cmd, entered, worth);
+}

@@ -1,0 +1,176 @@
+/* Every write of the module. Each function changes one key, replicates that as the core command of its name, tells
+ * keyspace listeners what that command would, and touches WATCH. The caller has looked at the key's type before, and the
+ * key is open for writing. See emq.h. */
+#include <string.h>
+
+#include "emq.h"
+
+static void tell(struct emq_cmd *cmd, struct emq_key *key, int kind, const char *event) {
+    RedisModule_SignalModifiedKey(cmd->ctx, key->name);
+    RedisModule_NotifyKeyspaceEvent(cmd->ctx, kind, event, key->name);
+}
+
+/* The server takes a key away with its last element. */
+static void tell_less(struct emq_cmd *cmd, struct emq_key *key, int kind, const char *event) {
+    tell(cmd, key, kind, event);
+    if (RedisModule_KeyType(key->open) == REDISMODULE_KEYTYPE_EMPTY) {
+        RedisModule_NotifyKeyspaceEvent(cmd->ctx, REDISMODULE_NOTIFY_GENERIC, "del", key->name);
+    }
+}
+
+bool emq_zadd(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisModuleString *member) {
+    int told = 0;
+    RedisModule_ZsetAdd(key->open, (double)score, member, &told);
+    if (told & REDISMODULE_ZADD_NOP) return false;
+    RedisModule_Replicate(cmd->ctx, "ZADD", "sls", key->name, score, member);
+    tell(cmd, key, REDISMODULE_NOTIFY_ZSET, "zadd");
+    return (told & REDISMODULE_ZADD_ADDED) != 0;
+}
+
+bool emq_zrem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member) {
+    int deleted = 0;
+    if (key->open == NULL || RedisModule_ZsetRem(key->open, member, &deleted) != REDISMODULE_OK || !deleted) return false;
+    RedisModule_Replicate(cmd->ctx, "ZREM", "ss", key->name, member);
+    tell_less(cmd, key, REDISMODULE_NOTIFY_ZSET, "zrem");
+    return true;
+}
+
+void emq_hset(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **pairs, size_t count) {
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, pairs[i], pairs[i + 1], NULL);
+    }
+    RedisModule_Replicate(cmd->ctx, "HSET", "sv", key->name, pairs, count);
+    tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hset");
+}
+
+void emq_hincr(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, long long from, long long by) {
+    RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, emq_number(cmd, from + by), NULL);
+    RedisModule_Replicate(cmd->ctx, "HINCRBY", "ssl", key->name, field, by);
+    tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hincrby");
+}
+
+bool emq_hsetnx(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, RedisModuleString *value) {
+    if (emq_hget(cmd, key, field) != NULL) return false;
+    RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, value, NULL);
+    RedisModule_Replicate(cmd->ctx, "HSET", "sss", key->name, field, value);
+    tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hset");
+    return true;
+}
+
+void emq_hdel(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field) {
+    if (RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, REDISMODULE_HASH_DELETE, NULL) < 1) return;
+    RedisModule_Replicate(cmd->ctx, "HDEL", "ss", key->name, field);
+    tell_less(cmd, key, REDISMODULE_NOTIFY_HASH, "hdel");
+}
+
+void emq_lpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) {
+    RedisModule_ListPush(key->open, REDISMODULE_LIST_HEAD, value);
+    RedisModule_Replicate(cmd->ctx, "LPUSH", "ss", key->name, value);
+    tell(cmd, key, REDISMODULE_NOTIFY_LIST, "lpush");
+}
+
+void emq_rpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) {
+    RedisModule_ListPush(key->open, REDISMODULE_LIST_TAIL, value);
+    RedisModule_Replicate(cmd->ctx, "RPUSH", "ss", key->name, value);
+    tell(cmd, key, REDISMODULE_NOTIFY_LIST, "rpush");
+}
+
+void emq_lpop(struct emq_cmd *cmd, struct emq_key *key, long long count) {
+    long long popped = 0;
+    for (RedisModuleString *value; popped < count; popped++) {
+        if ((value = RedisModule_ListPop(key->open, REDISMODULE_LIST_HEAD)) == NULL) break;
+        RedisModule_FreeString(NULL, value);
+    }
+    if (popped == 0) return;
+    RedisModule_Replicate(cmd->ctx, "LPOP", "sl", key->name, popped);
+    tell_less(cmd, key, REDISMODULE_NOTIFY_LIST, "lpop");
+}
+
+/* From the tail, where a lane stands that was served last. */
+void emq_lrem_last(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) {
+    long length = (long)emq_length(key);
+    for (long back = 1; back <= length; back++) {
+        RedisModuleString *entry = RedisModule_ListGet(key->open, -back);
+        bool is = emq_same(entry, value);
+        if (entry != NULL) RedisModule_FreeString(NULL, entry);
+        if (!is) continue;
+        RedisModule_ListDelete(key->open, -back);
+        RedisModule_Replicate(cmd->ctx, "LREM", "scs", key->name, "-1", value);
+        tell_less(cmd, key, REDISMODULE_NOTIFY_LIST, "lrem");
+        return;
+    }
+}
+
+void emq_ltrim(struct emq_cmd *cmd, struct emq_key *key, long long most) {
+    bool cut = false;
+    while (emq_length(key) > most) {
+        RedisModuleString *value = RedisModule_ListPop(key->open, REDISMODULE_LIST_TAIL);
+        if (value == NULL) break;
+        RedisModule_FreeString(NULL, value);
+        cut = true;
+    }
+    if (!cut) return;
+    RedisModule_Replicate(cmd->ctx, "LTRIM", "scl", key->name, "0", most - 1);
+    tell(cmd, key, REDISMODULE_NOTIFY_LIST, "ltrim");
+}
+
+/* A string that is a counter. Setting it would take its expiry away, which DECR does not. */
+void emq_decr(struct emq_cmd *cmd, struct emq_key *key, long long from) {
+    long long expiry = RedisModule_GetExpire(key->open);
+    RedisModule_StringSet(key->open, emq_number(cmd, from - 1));
+    if (expiry != REDISMODULE_NO_EXPIRE) RedisModule_SetExpire(key->open, expiry);
+    RedisModule_Replicate(cmd->ctx, "DECR", "s", key->name);
+    tell(cmd, key, REDISMODULE_NOTIFY_STRING, "decrby");
+}
+
+void emq_delete(struct emq_cmd *cmd, struct emq_key *key) {
+    if (key->open == NULL || RedisModule_KeyType(key->open) == REDISMODULE_KEYTYPE_EMPTY) return;
+    RedisModule_DeleteKey(key->open);
+    RedisModule_Replicate(cmd->ctx, "DEL", "s", key->name);
+    tell(cmd, key, REDISMODULE_NOTIFY_GENERIC, "del");
+}
+
+void emq_expire(struct emq_cmd *cmd, struct emq_key *key, long long after_ms) {
+    RedisModule_SetExpire(key->open, after_ms);
+    RedisModule_Replicate(cmd->ctx, "PEXPIREAT", "sl", key->name, emq_now(cmd) + after_ms);
+    tell(cmd, key, REDISMODULE_NOTIFY_GENERIC, "expire");
+}
+
+/* Deletes a key of any type that nobody else has to do with, if it is there. */
+static void delete_by_name(struct emq_cmd *cmd, struct emq_text name) {
+    struct emq_key *known = emq_bag_find(&cmd->keys, name, emq_hash(name));
+    if (known != NULL) {
+        struct emq_key *key = emq_open(cmd, known->name, known->kind, true);
+        emq_delete(cmd, key);
+        key->wrong = false;
+        return;
+    }
+    const int quietly = REDISMODULE_OPEN_KEY_NOTOUCH | REDISMODULE_OPEN_KEY_NONOTIFY | REDISMODULE_OPEN_KEY_NOSTATS;
+    RedisModuleString *string = RedisModule_CreateString(NULL, name.at, name.len);
+    RedisModuleKey *found = RedisModule_OpenKey(cmd->ctx, string, REDISMODULE_READ | quietly);
+    if (found != NULL) {
+        RedisModule_CloseKey(found);
+        found = RedisModule_OpenKey(cmd->ctx, string, REDISMODULE_READ | REDISMODULE_WRITE);
+        struct emq_key key = {.name = string, .open = found, .writable = true};
+        emq_delete(cmd, &key);
+        RedisModule_CloseKey(found);
+    }
+    RedisModule_FreeString(NULL, string);
+}
+
+void emq_delete_job(struct emq_cmd *cmd, struct emq_key *row) {
+    static const char *const hangers[] = {":logs",      ":lock",   ":dependencies",
+                                          ":processed", ":failed", ":unsuccessful"};
+    enum { LONGEST = 16 };
+    char small[256];
+    struct emq_text name = row->named.name;
+    char *whole = name.len + LONGEST <= sizeof small ? small : RedisModule_Alloc(name.len + LONGEST);
+    memcpy(whole, name.at, name.len);
+    emq_delete(cmd, row);
+    for (size_t i = 0; i < sizeof hangers / sizeof *hangers; i++) {
+        size_t len = strlen(hangers[i]);
+        memcpy(whole + name.len, hangers[i], len);
+        delete_by_name(cmd, (struct emq_text){whole, name.len + len});
+    }
+    if (whole != small) RedisModule_Free(whole);
+}
