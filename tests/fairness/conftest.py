@@ -7,7 +7,7 @@ import pytest
 
 from echomq.keys import QueueKeys
 from tests.fairness.observer import Observer
-from tests.fairness.stage import Lua, Plain, Tenants
+from tests.fairness.stage import Lua, Native, Plain, Tenants
 from tests.harness.bodies import BODIES
 from tests.servers import RealServer
 
@@ -18,7 +18,8 @@ def tenants(request: pytest.FixtureRequest, keys: QueueKeys) -> Iterator[Tenants
     if request.param == "model":
         yield Tenants(Plain(), keys)
     else:
-        with on_server(request.getfixturevalue("real_server"), keys) as tenants:
+        server = request.getfixturevalue("module_server" if request.param == "module" else "real_server")
+        with on_server(server, keys, by_module=request.param == "module") as tenants:
             yield tenants
 
 
@@ -38,9 +39,9 @@ def observer(real_server: RealServer, keys: QueueKeys) -> Iterator[Observer]:
 
 
 @contextlib.contextmanager
-def on_server(server: RealServer, keys: QueueKeys) -> Iterator[Tenants]:
+def on_server(server: RealServer, keys: QueueKeys, *, by_module: bool = False) -> Iterator[Tenants]:
     """A queue on the server; what is left of it is deleted afterwards."""
-    lua = Lua(server.unix_path)
+    lua = Native(server.unix_path) if by_module else Lua(server.unix_path)
     try:
         yield Tenants(lua, keys)
     finally:

@@ -22,10 +22,11 @@ from echomq.transitions.promote import promote
 from echomq.transitions.reap import reap
 from echomq.transitions.retry import retry
 from echomq.transitions.take import take
+from tests.harness.module import is_served, served_commands
 from tests.harness.state import HOUR, job_number
 from tests.harness.wire import Wire
 
-__all__ = ["Lua", "Plain", "Runner", "Tenants", "slices"]
+__all__ = ["Lua", "Native", "Plain", "Runner", "Tenants", "slices"]
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -55,6 +56,19 @@ class Lua:
         if isinstance(reply, ErrorReply) and reply.word == "NOSCRIPT":
             reply = self.wire.ask(b"EVAL", body.text, *rest)
         return call.decode(reply)
+
+
+class Native(Lua):
+    """The commands of the module on a real server that has it loaded; what it lacks runs by its script."""
+
+    def __init__(self, unix_path: str) -> None:
+        super().__init__(unix_path)
+        self.commands = served_commands(self.wire)
+
+    def run(self, call: Call[Answer]) -> Answer:
+        if not is_served(self.commands, call):
+            return super().run(call)
+        return call.decode(self.wire.ask(f"EMQ.{call.transition.name.upper()}", *call.keys, *call.args))
 
 
 class Plain:

@@ -7,14 +7,16 @@ import pytest
 from echomq.keys import QueueKeys
 from tests.harness.case import Case
 from tests.harness.lua import LuaBody
+from tests.harness.module import ModuleBody
 from tests.interop.speaker import Speaker
 from tests.servers import RealServer
 
 
-@pytest.fixture
-def echo(real_server: RealServer, keys: QueueKeys) -> Iterator[Case]:
-    """Our side, on the server."""
-    lua = LuaBody(real_server.unix_path)
+@pytest.fixture(params=["lua", "module"])
+def echo(request: pytest.FixtureRequest, keys: QueueKeys) -> Iterator[Case]:
+    """Our side, on the server: by scripts, and by the commands of the module."""
+    server: RealServer = request.getfixturevalue("real_server" if request.param == "lua" else "module_server")
+    lua = LuaBody(server.unix_path) if request.param == "lua" else ModuleBody(server.unix_path)
     try:
         yield Case(lua, keys)
     finally:

@@ -5,18 +5,18 @@ a speaker of the published protocol, on one queue.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
 from tests.harness.case import Case
 from tests.harness.jobs import BLUE, J1, J2, J3, J4, RED
+from tests.harness.model import ModelBody
 from tests.harness.state import HOUR, job_number
 from tests.interop.speaker import Speaker
 from tests.interop.verbs import Ours, Theirs, Verbs
 
 GREEN = "PRT00000000003"
-PAIRS = ("lua alone", "model alone", "echomq sets", "echomq runs")
+PAIRS = ("echomq alone", "model alone", "echomq sets", "echomq runs")
 
 
 class Scene:
@@ -39,25 +39,19 @@ class Scene:
 
 
 @pytest.fixture(params=PAIRS)
-def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
-    """One of the pairs on an empty queue."""
-    if request.param == "model alone":
-        from tests.harness.bodies import open_body  # noqa: PLC0415 - this pair alone has no server
-
-        with open_body("model", lambda: request.getfixturevalue("real_server")) as body:
-            ours = Ours(case := Case(body, request.getfixturevalue("keys")))
-            yield Scene(case, ours, ours)
-        return
-    echo: Case = request.getfixturevalue("echo")
-    other: Speaker = request.getfixturevalue("other")
+def scene(request: pytest.FixtureRequest, echo: Case, other: Speaker) -> Scene:
+    """One of the pairs on an empty queue; echomq by its scripts and by the module."""
     ours, theirs = Ours(echo), Theirs(other)
     match request.param:
-        case "lua alone":
-            yield Scene(echo, ours, ours)
+        case "model alone":
+            ours = Ours(case := Case(ModelBody(), echo.keys))
+            return Scene(case, ours, ours)
+        case "echomq alone":
+            return Scene(echo, ours, ours)
         case "echomq sets":
-            yield Scene(echo, ours, theirs)
+            return Scene(echo, ours, theirs)
         case _:
-            yield Scene(echo, theirs, ours)
+            return Scene(echo, theirs, ours)
 
 
 def test_12_rotate(scene: Scene) -> None:

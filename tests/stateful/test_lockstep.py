@@ -4,11 +4,13 @@ Under the profile ``soak`` (``make soak``) the programs are longer and many more
 """
 
 import hypothesis
+import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
 from echomq.keys import QueueKeys
 from tests.harness.lua import LuaBody
 from tests.harness.model import ModelBody
+from tests.harness.module import ModuleBody
 from tests.servers import RealServer
 from tests.stateful.lockstep import LockStep
 
@@ -16,12 +18,16 @@ _CI_PROGRAMS, _CI_STEPS = 400, 60
 _SOAK_ROUNDS = 10  # each begins with an empty memory of what was tried: one long run would need gigabytes for it
 
 
-def test_lua_and_the_model_agree_on_random_programs(real_server: RealServer, keys: QueueKeys) -> None:
-    lua = LuaBody(real_server.unix_path)
+@pytest.mark.parametrize(("body", "server"), [(LuaBody, "real_server"), (ModuleBody, "module_server")])
+def test_a_server_and_the_model_agree_on_random_programs(
+    request: pytest.FixtureRequest, body: type[LuaBody], server: str, keys: QueueKeys
+) -> None:
+    given: RealServer = request.getfixturevalue(server)
+    served = body(given.unix_path)
 
     class Programs(LockStep):
         def __init__(self) -> None:
-            super().__init__((ModelBody(), lua), keys)
+            super().__init__((ModelBody(), served), keys)
 
     settings, rounds = hypothesis.settings(), _SOAK_ROUNDS
     if hypothesis.settings.get_current_profile_name() != "soak":
@@ -30,5 +36,5 @@ def test_lua_and_the_model_agree_on_random_programs(real_server: RealServer, key
         for _ in range(rounds):
             run_state_machine_as_test(Programs, settings=settings)
     finally:
-        lua.drop()
-        lua.close()
+        served.drop()
+        served.close()
