@@ -3,8 +3,10 @@
 One private server on a unix socket. A producer with a connection of its own enqueues one job at a time, always when the
 worker is parked; the time runs from the call to the first line of the handler. Then idle workers are left alone for
 some beats, and the server tells (MONITOR) how many commands they sent, all connections and the lease threads included.
+Then a stream: producers and one worker share one loop, each producer enqueues the next job as soon as the last one is
+enqueued (1 and 20 producers), or run (the chain: its producer waits for the handler of each).
 
-    python bench/waking.py [--json] [--samples N] [--beats N] [--workers N]
+    python bench/waking.py [--json] [--samples N] [--beats N] [--workers N] [--stream N] [--slots N]
 
 `--json` prints the figures as one JSON object, the last line.
 """
@@ -13,11 +15,13 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import random
 import statistics
 import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -25,6 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from echomq import EchoMQ
 from echomq.worker import Run, Worker, WorkerOptions
 from tests.servers import RealServer, valkey_server
+
+# Name, producers, and whether each waits for its job to run before it enqueues the next.
+STREAMS = [("stream", 1, False), ("stream 20", 20, False), ("chain", 1, True), ("chain 20", 20, True)]
 
 WARM_UP = 100
 BEAT_MS = 100
@@ -37,6 +44,8 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2_000)
     parser.add_argument("--beats", type=int, default=30)
     parser.add_argument("--workers", type=int, default=5)
+    parser.add_argument("--stream", type=int, default=20_000, help="jobs of each stream; 0: no streams")
+    parser.add_argument("--slots", type=int, default=100, help="slots of the worker of a stream")
     options = parser.parse_args()
     figures: dict[str, float] = {}
     with valkey_server() as server:
@@ -47,6 +56,11 @@ def main() -> None:
         cost = asyncio.run(_idle_cost(server, options.workers, options.beats))
         figures["idle_commands_per_beat_and_worker"] = round(cost, 3)
         print(f"idle  {cost:.2f} commands per beat and worker, {options.workers} workers")
+        for kind, producers, waits in STREAMS if options.stream else ():
+            total = options.stream // 4 if waits else options.stream
+            stream = asyncio.run(_stream(server, producers, waits=waits, slots=options.slots, total=total))
+            print(f"{kind:9} {stream}")
+            figures |= stream.figures(kind.replace(" ", "_"))
     if options.json:
         print(json.dumps(figures))
 
@@ -81,6 +95,81 @@ async def _waits_ms(server: RealServer, lane: str | None, samples: int) -> list[
 async def _until_parked(server: RealServer, workers: int) -> None:
     while f"blocked_clients:{workers}\r\n".encode() not in server.ask("INFO", "clients"):  # noqa: ASYNC110 - no signal
         await asyncio.sleep(0.0005)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What one stream cost, each figure for one job but the rate."""
+
+    rate: float
+    commands: float
+    client_us: float
+    server_us: float
+    p50_ms: float
+    p99_ms: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.rate:6,.0f} jobs/s   {self.commands:5.2f} commands, {self.client_us:4.0f} us here, "
+            f"{self.server_us:4.0f} us there for a job   started after p50 {self.p50_ms:6.3f} p99 {self.p99_ms:6.3f} ms"
+        )
+
+    def figures(self, kind: str) -> dict[str, float]:
+        """Return all of it, each under the name of its kind."""
+        return {f"{kind}_{name}": round(value, 3) for name, value in asdict(self).items()}
+
+
+async def _stream(server: RealServer, producers: int, *, waits: bool, slots: int, total: int) -> Stream:
+    """Return what it costs to enqueue `total` jobs and to run them, by one process over two clients of one loop."""
+    queue, loop = f"bench.stream.{producers}.{waits}", asyncio.get_running_loop()
+    called_s: dict[bytes, float] = {}
+    ran: dict[bytes, asyncio.Future[None]] = {}
+    waits_ms: list[float] = []
+    all_done = asyncio.Event()
+
+    async def handler(run: Run) -> None:
+        name = run.payload or b""
+        waits_ms.append((time.perf_counter() - called_s.pop(name)) * 1000)
+        if (waiter := ran.pop(name, None)) is not None:
+            waiter.set_result(None)
+        if len(waits_ms) == total:
+            all_done.set()
+
+    async with EchoMQ(server.url) as producer, EchoMQ(server.url) as consumer:
+        jobs, names = producer.jobs(queue), iter(range(total))
+
+        async def produce() -> None:
+            for number in names:  # all producers draw from one
+                name = b"%100d" % number
+                called_s[name] = time.perf_counter()
+                if waits:
+                    ran[name] = waiter = loop.create_future()
+                    await jobs.enqueue(name)
+                    await waiter
+                else:
+                    await jobs.enqueue(name)
+
+        async with _serving(Worker(consumer, queue, handler, options=WorkerOptions(concurrency=slots))):
+            await _until_parked(server, 1)
+            before, began_s = _costs(server), time.perf_counter()
+            await asyncio.gather(*[produce() for _ in range(producers)])
+            await all_done.wait()
+            seconds, after = time.perf_counter() - began_s, _costs(server)
+    commands, client_s, server_s = (late - early for early, late in zip(before, after, strict=True))
+    p50_ms, p99_ms = _percentiles(waits_ms)
+    return Stream(total / seconds, commands / total, client_s * 1e6 / total, server_s * 1e6 / total, p50_ms, p99_ms)
+
+
+def _costs(server: RealServer) -> tuple[float, float, float]:
+    """Return the scripts and BLPOPs that were called, and the seconds of processor that we and the server used."""
+    text = server.ask("INFO", "commandstats", "cpu").decode()
+    rows = dict(line.split(":", 1) for line in text.split("\r\n") if ":" in line)
+    calls = sum(
+        int(rows.get(f"cmdstat_{name}", "calls=0").split(",")[0].removeprefix("calls="))
+        for name in ("evalsha", "blpop")
+    )
+    used = os.times()
+    return calls, used.user + used.system, float(rows["used_cpu_sys"]) + float(rows["used_cpu_user"])
 
 
 async def _idle_cost(server: RealServer, workers: int, beats: int) -> float:

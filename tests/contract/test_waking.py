@@ -16,6 +16,7 @@ from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.gclaim import gclaim
 from echomq.transitions.genqueue import genqueue
 from echomq.transitions.glimit import glimit
+from echomq.transitions.gresume import gresume
 from echomq.transitions.promote import promote
 from echomq.transitions.promote_now import promote_now
 from echomq.transitions.reap import reap
@@ -162,6 +163,12 @@ def test_rule_12_what_the_list_has_no_room_for_is_in_the_one_token_more(case: Ca
 
 
 def test_rule_12_the_one_token_more_is_worth_at_most_a_thousand(case: Case) -> None:
+    lane = case.seed()
+    for number in range(1, 1502):
+        lane.pending(job_number(number), group=red)
+    case.given(lane.copy().parked(RED))
+    case.body.run(gresume(case.keys, RED))
+    assert tokens(case) == (1000, 1)
     seed = case.seed().pending(job_number(1))
     jobs = [NewJob(job_number(number), b"") for number in range(2, 1002)]
     case.given(seed)

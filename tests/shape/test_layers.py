@@ -57,7 +57,7 @@ def test_a_room_imports_only_from_its_own_layer_and_those_above(path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "room", ["transitions", "resp", "carriers", "model", "nodes.py", "records.py", "ids.py", "keys.py"]
+    "room", ["transitions", "resp", "carriers", "model", "nodes.py", "records", "ids.py", "keys.py"]
 )
 def test_rooms_without_io_import_no_sockets_loops_or_threads_of_their_own(room: str) -> None:
     paths = [SOURCE / room] if room.endswith(".py") else sorted((SOURCE / room).rglob("*.py"))

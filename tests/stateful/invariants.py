@@ -71,6 +71,11 @@ class View:
         entry = self.state.get(self.keys.wake)
         return cast("tuple[bytes, ...]", entry.value) if entry else ()
 
+    def watcher(self) -> bytes | None:
+        """Return who watches for what is due or lapses, None for nobody."""
+        entry = self.state.get(self.keys.watch)
+        return None if entry is None else cast("bytes", entry.value).rpartition(b" ")[0]
+
     def has_settings(self, group: bytes) -> bool:
         """Whether the group is parked, counted, limited or weighed, whatever waits in its lane."""
         named = (self.keys.group_active, self.keys.group_limit, self.keys.group_weight)

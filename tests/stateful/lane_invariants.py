@@ -47,6 +47,8 @@ def check_lanes(view: View, strangers: AbstractSet[bytes]) -> None:
     wrong = untrue_lanes(view) - strangers
     assert not wrong, f"`lanes` is {sorted(view.members(view.keys.lanes))}, which is untrue of {sorted(wrong)}"
     assert not any(view.members(view.keys.lanes).values()), "`lanes` has scores"
+    stale = view.owing() - {b""} - view.members(view.keys.lanes).keys() - strangers
+    assert not stale, f"{sorted(stale)} owe a place to a fresh job, and nothing of them is left"
 
 
 def check_wakes(view: View) -> None:

@@ -138,6 +138,9 @@ class Script:
             listed.add(lane.group, 0)
         else:
             listed.remove(lane.group)
+            owing, _ = probe(lambda: self.space.set(self.names.of(b"fresh_next")))
+            if owing is not None:
+                owing.remove(lane.group)
 
     def _free_seats(self) -> int:
         """Return how many seats are free under the ceiling since leases ended, if there is something to serve."""

@@ -19,11 +19,13 @@ if not row[1] then
   return { 'gone' }
 end
 local due = due_at(mode, value)
-local lying = wake_key and redis.call('LLEN', wake_key)
--- ZREM tells whether the job is scheduled, and as first write it lets ZADD pass on a full server.
-if redis.call('ZREM', schedule_key, id) == 0 then
+if not redis.call('ZSCORE', schedule_key, id) then
   return { 'not_scheduled' }
 end
+local lying = wake_key and redis.call('LLEN', wake_key)
+
+-- ZREM as the first write lets ZADD pass on a full server.
+redis.call('ZREM', schedule_key, id)
 redis.call('ZADD', schedule_key, due, id)
 if lying == 0 and redis.call('ZRANGE', schedule_key, 0, 0)[1] == id then
   redis.call('LPUSH', wake_key, '1')

@@ -3,7 +3,8 @@
 While the server has more, the next ask follows as soon as a quarter of the slots is free, or nothing runs, or a free
 slot has waited `gather_ms`: jobs of any length are claimed in batches, and no slot stays empty beside long jobs.
 While the server has nothing, the worker parks for two beats, and its parking and asking together cost one command in
-each. It looks after due and lapsed jobs itself then, at the instant that the server names.
+each. It looks after due and lapsed jobs itself then, at the instant that the server names. Between the jobs of a stream
+it does not park but lingers for `gather_ms` and asks for what has gathered.
 
 A token that woke the worker is an obligation: its worth goes with the next ask, which hands on what is left of it, or,
 when there is no room for an ask, back to the server.
@@ -27,6 +28,7 @@ from echomq.worker.alarm import Alarm
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.hold import Hold
 from echomq.worker.idle import BEAT, Idle, worth_of
+from echomq.worker.linger import Linger
 from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
 from echomq.worker.repeats import Repeats
@@ -79,6 +81,7 @@ class Fetch(Service):
         self._failures = 0
         self._repeats = Repeats()
         self._idle = Idle(jobs.queue, counts, new_parking=new_parking, on_held=self._room.set)
+        self._linger = Linger(options.gather_ms)
         self._alarm = Alarm(self._rings)
         self._worth = b""
         self._dues = 0
@@ -103,6 +106,7 @@ class Fetch(Service):
         """Ask no more."""
         super().stop()
         self._idle.wake()
+        self._linger.hurry()
         self._room.set()
         self._plenty.set()
 
@@ -183,6 +187,7 @@ class Fetch(Service):
                     self._on_claimed([Hold(job, deadline_ms=deadline_ms) for job in jobs])
                 elif worth not in (b"", BEAT):
                     self._counts.woken_in_vain += 1
+                self._linger.asked(len(jobs))
                 self.is_idle = len(jobs) < size and not answer.more
                 if self.is_idle:
                     await self._wait(answer)
@@ -196,7 +201,10 @@ class Fetch(Service):
             self._dues = 0
             watches = answer.wait_ms < self._park_ms
             self._alarm.answered(answer.wait_ms if watches else None)
-            await self._park(answer.wait_ms)
+            if self._linger.is_on:
+                await self._gather(answer.wait_ms)
+            else:
+                await self._park(answer.wait_ms)
             return
         self._dues += 1
         self._asks_at_once = True
@@ -207,10 +215,24 @@ class Fetch(Service):
         left_ms = self._alarm.left_ms
         self._worth = await self._idle.wait(wait_ms if left_ms is None else min(wait_ms, left_ms))
         self._asks_at_once = True
+        if self._worth == BEAT:
+            self._linger.over()
+            return
+        self._linger.woken()
+        # A token that is worth a batch, or all our slots, has its company already, and may be meant for others as well.
+        if self._linger.is_on and worth_of(self._worth) < min(self._free(), max(2, self._batch)):
+            await self._gather(self._park_ms)
+
+    async def _gather(self, most_ms: float) -> None:
+        """Let jobs gather, unless there is something else to do. Those that come now leave tokens, which lie there."""
+        self._asks_at_once = True
+        if not self._has_rung and not self.is_stopping:
+            await self._linger.wait(most_ms)
 
     def _rings(self) -> None:
         """Act on the alarm: ask when parked, else let upkeep do it. An ask on its way learns by itself what is due."""
         self._has_rung = True
+        self._linger.hurry()
         if self._idle.is_waiting:
             self._idle.wake()
         elif self._is_full:

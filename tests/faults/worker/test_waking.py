@@ -495,6 +495,47 @@ async def test_stopping_while_parked_is_prompt_and_loses_no_wake_up(app: EchoMQ,
     assert await probe.client.command("EXISTS", jobs.keys.watch) == 0
 
 
+async def test_no_job_of_a_stream_is_left_lying_while_workers_linger_and_leave(
+    app: EchoMQ, queue: str, probe: Probe
+) -> None:
+    jobs, rounds, burst = app.jobs(queue), 10, 60
+
+    async def handler(run: Run) -> None: ...
+
+    async def produce() -> None:
+        for _ in range(burst):
+            await jobs.enqueue(b"")
+
+    options = WorkerOptions(concurrency=10, beat_ms=HOUR_MS)
+    async with serving_all([Worker(app, queue, handler, options=options) for _ in range(2)]):
+        for number in range(rounds):
+            await probe.parked(2)
+            async with serving(Worker(app, queue, handler, options=options)):
+                await probe.parked(3)
+                producing = [asyncio.ensure_future(produce()) for _ in range(1 + number % 3)]
+                await producing[0]
+            await asyncio.gather(*producing)
+            await counted(jobs, pending=0, active=0)
+    await counted(jobs, completed=burst * sum(1 + number % 3 for number in range(rounds)))
+
+
+async def test_a_stream_costs_a_worker_less_than_a_park_and_an_ask_for_each_job(
+    server: RealServer, app: EchoMQ, queue: str, probe: Probe
+) -> None:
+    jobs, total = app.jobs(queue), 1_000
+
+    async def handler(run: Run) -> None: ...
+
+    options = WorkerOptions(concurrency=100, beat_ms=HOUR_MS, gather_ms=50)  # long, so that a slow machine streams too
+    async with serving(Worker(app, queue, handler, options=options)):
+        await probe.parked(1)
+        async with heard(server, probe) as sent:
+            for _ in range(total):
+                await jobs.enqueue(b"")
+            await counted(jobs, pending=0, active=0)
+    assert sent.count("take") + sent.count("BLPOP") < total
+
+
 async def test_a_worker_that_may_not_park_finds_work_by_asking(
     server: RealServer, queue: str, probe: Probe, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+import pytest
+
 from echomq.blocking_jobs import BlockingJobs
 from echomq.errors import EchoMQError
 from echomq.ids import JobId
@@ -12,7 +14,7 @@ from echomq.records import Claimed, Token
 from echomq.worker.context import Desk
 from echomq.worker.hold import Hold
 
-__all__ = ["FakeParking", "FixedDice", "HandClock", "claimed", "desk", "hold", "jid", "until"]
+__all__ = ["FakeParking", "FixedDice", "HandClock", "HandTime", "claimed", "desk", "hold", "jid", "until"]
 
 
 class FixedDice:
@@ -32,6 +34,21 @@ class HandClock:
 
     def monotonic_ms(self) -> int:
         return self.now_ms
+
+
+class HandTime:
+    """The time of the running loop, which moves when told: timers fire by it, and nothing takes any of it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        loop = asyncio.get_running_loop()
+        self._now_s = loop.time()
+        patch.setattr(loop, "time", lambda: self._now_s)
+
+    async def passes(self, ms: float) -> None:
+        """Let so much time pass, and everybody act on it."""
+        self._now_s += ms / 1000
+        for _ in range(20):
+            await asyncio.sleep(0)
 
 
 class FakeParking:

@@ -78,6 +78,9 @@ local function close_lanes(base, published)
   end
   if ended then
     in_chunks('ZREM', base .. 'lanes', ended)
+    if (probe('SCARD', base .. 'fresh_next') or 0) > 0 then
+      in_chunks('SREM', base .. 'fresh_next', ended)
+    end
   end
   -- Seats that have become free under the ceiling, if there is something to serve.
   local seats = tally.room and tally.room + tally.ended or 0

@@ -1,0 +1,281 @@
+"""Lingering: when it begins, when it ends, and what a fetch does meanwhile, by a time that moves when told."""
+
+import asyncio
+
+import pytest
+
+from echomq.records import Paused
+from echomq.worker.linger import Linger
+from tests.unit.worker.parts import HandTime, claimed
+from tests.unit.worker.test_fetch import Bench, taken
+
+GATHER_MS = 2
+
+
+@pytest.fixture
+async def time(monkeypatch: pytest.MonkeyPatch) -> HandTime:
+    return HandTime(monkeypatch)
+
+
+@pytest.fixture
+async def linger(time: HandTime) -> Linger:
+    return Linger(GATHER_MS)
+
+
+async def token(linger: Linger, time: HandTime, *, after_ms: float, found: int = 1) -> bool:
+    """Have a token come after this time, and say whether to linger; else the ask finds so many jobs at once."""
+    await time.passes(after_ms)
+    linger.woken()
+    if not linger.is_on:
+        linger.asked(found)
+    return linger.is_on
+
+
+async def lingered(linger: Linger, time: HandTime, *, found: int, ms: float = 2.5) -> bool:
+    await time.passes(ms)
+    linger.asked(found)
+    return linger.is_on
+
+
+# --- the judgement --------------------------------------------------------------------------------------------------
+
+
+async def test_jobs_apart_by_as_much_as_a_gathering_are_no_stream(linger: Linger, time: HandTime) -> None:
+    for _ in range(5):
+        assert not await token(linger, time, after_ms=GATHER_MS + 0.001)
+
+
+async def test_a_second_job_within_that_time_is_a_stream(linger: Linger, time: HandTime) -> None:
+    assert not await token(linger, time, after_ms=100)
+    assert await token(linger, time, after_ms=0.5)
+
+
+async def test_without_time_to_gather_nobody_lingers(time: HandTime) -> None:
+    linger = Linger(0)
+    for _ in range(5):
+        assert not await token(linger, time, after_ms=0)
+
+
+async def test_a_wait_that_no_token_ended_and_tokens_without_jobs_are_no_stream(linger: Linger, time: HandTime) -> None:
+    await token(linger, time, after_ms=1)
+    linger.over()
+    assert not await token(linger, time, after_ms=0.5, found=0)
+    assert not await token(linger, time, after_ms=0.5)
+    assert await token(linger, time, after_ms=0.5)
+
+
+async def test_it_goes_on_while_jobs_come_as_fast_as_before_and_ends_when_none_does(
+    linger: Linger, time: HandTime
+) -> None:
+    await token(linger, time, after_ms=1)
+    assert await token(linger, time, after_ms=0.5)
+    for _ in range(100):
+        assert await lingered(linger, time, found=5)
+    assert not await lingered(linger, time, found=0)
+
+
+async def test_one_slow_round_does_not_end_a_stream_and_a_row_of_them_does(linger: Linger, time: HandTime) -> None:
+    await token(linger, time, after_ms=1)
+    await token(linger, time, after_ms=0.5)
+    for _ in range(10):
+        await lingered(linger, time, found=6)
+    rounds = [await lingered(linger, time, found=2) for _ in range(6)]
+    assert rounds[0]
+    assert not rounds[-1]
+
+
+async def test_jobs_that_gather_by_themselves_are_left_alone(linger: Linger, time: HandTime) -> None:
+    await token(linger, time, after_ms=1, found=4)
+    assert not await token(linger, time, after_ms=0.5, found=3)
+    assert await token(linger, time, after_ms=0.5)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+async def test_chains_are_slowed_ever_less(linger: Linger, time: HandTime, at_once: int) -> None:
+    """Each job enqueues the next: as many come in a gathering as without one, in a fifth of its time."""
+    slowed, rounds = 0, 2_000
+    for _ in range(rounds):
+        if await token(linger, time, after_ms=0.5, found=at_once):
+            slowed += 1
+            assert not await lingered(linger, time, found=at_once)
+    assert 0 < slowed <= 20
+
+
+async def test_a_stream_after_a_chain_is_noticed(linger: Linger, time: HandTime) -> None:
+    for _ in range(500):
+        if await token(linger, time, after_ms=0.5):
+            await lingered(linger, time, found=1)
+    for _ in range(300):
+        if await token(linger, time, after_ms=0.5):
+            break
+    assert await lingered(linger, time, found=5)
+    assert not await lingered(linger, time, found=0)
+    assert [await token(linger, time, after_ms=0.5) for _ in range(3)] == [False, False, True]
+
+
+# --- the wait -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("most_ms", "lasts_ms"), [(100, GATHER_MS), (1, 1)])
+async def test_a_wait_lasts_as_long_as_a_gathering_and_no_longer_than_told(
+    linger: Linger, time: HandTime, most_ms: float, lasts_ms: float
+) -> None:
+    waiting = asyncio.ensure_future(linger.wait(most_ms))
+    await time.passes(0)
+    await time.passes(lasts_ms - 0.01)
+    assert not waiting.done()
+    await time.passes(0.02)
+    assert waiting.done()
+
+
+async def test_hurrying_ends_the_wait_and_not_the_next(linger: Linger, time: HandTime) -> None:
+    for _ in range(2):
+        waiting = asyncio.ensure_future(linger.wait(100))
+        await time.passes(0)
+        assert not waiting.done()
+        linger.hurry()
+        await time.passes(0)
+        assert waiting.done()
+
+
+# --- the fetch ------------------------------------------------------------------------------------------------------
+
+
+class Stream:
+    """A fetch with ten slots that has run the first job of a stream, half a millisecond ago, and is parked."""
+
+    def __init__(self, time: HandTime) -> None:
+        self.time = time
+        self.bench = Bench(ready=0, slots=10, gather_ms=GATHER_MS)
+        self.queue, self.parking = self.bench.queue, self.bench.parking
+
+    async def begin(self) -> None:
+        self.bench.fetch.start()
+        await self.bench.parked()
+        await self.token(after_ms=100)
+        await self.bench.parked()
+        assert self.asked == [(10, b""), (10, b"1")]
+        await self.time.passes(0.5)
+
+    @property
+    def asked(self) -> list[tuple[int, bytes]]:
+        return list(zip(self.queue.sizes, self.queue.worths, strict=True))
+
+    async def token(self, *, after_ms: float = 0, worth: bytes = b"1", ready: int = 1) -> None:
+        await self.time.passes(after_ms)
+        self.queue.ready += ready
+        self.parking.end(worth)
+        await self.time.passes(0)
+        self.run_all()
+
+    def run_all(self) -> None:
+        """Have all handlers end."""
+        self.bench.free(self.bench.running)
+
+
+@pytest.fixture
+async def stream(time: HandTime) -> Stream:
+    stream = Stream(time)
+    await stream.begin()
+    return stream
+
+
+async def test_a_job_at_an_idle_worker_is_asked_for_at_once(stream: Stream) -> None:
+    for _ in range(3):
+        await stream.token(after_ms=50)
+        assert stream.asked[-1] == (10, b"1")
+        await stream.bench.parked()
+    assert len(stream.asked) == 5
+    await stream.bench.end()
+
+
+async def test_the_jobs_of_a_stream_gather_and_the_token_goes_with_the_ask(stream: Stream) -> None:
+    await stream.token()
+    stream.queue.ready += 5
+    await stream.time.passes(GATHER_MS - 0.01)
+    assert len(stream.asked) == 2
+    await stream.time.passes(0.02)
+    assert stream.asked[2:] == [(10, b"1")]
+    assert stream.bench.counts.claimed == 7
+    await stream.bench.end()
+
+
+async def test_it_goes_on_without_parking_until_an_ask_finds_nothing(stream: Stream) -> None:
+    parked = len(stream.parking.waits_ms)
+    await stream.token()
+    for found in (4, 5, 6):
+        stream.queue.ready += found
+        await stream.time.passes(GATHER_MS + 0.01)
+        stream.run_all()
+    assert stream.asked[2:] == [(10, b"1"), (10, b""), (10, b"")]
+    assert len(stream.parking.waits_ms) == parked
+    assert stream.bench.fetch.is_idle  # so that upkeep rests: each ask is told what is due
+    await stream.time.passes(GATHER_MS + 0.01)
+    assert (len(stream.asked), len(stream.parking.waits_ms)) == (6, parked + 1)
+    assert stream.parking.is_parked
+    assert stream.bench.counts.woken_in_vain == 0
+    await stream.bench.end()
+
+
+async def test_while_there_is_more_than_slots_nothing_is_waited_for(stream: Stream) -> None:
+    await stream.token()
+    stream.queue.ready = 25
+    await stream.time.passes(GATHER_MS + 0.01)
+    for claimed_so_far in (11, 21, 26):
+        assert stream.bench.counts.claimed == claimed_so_far
+        stream.run_all()
+        await stream.time.passes(0)
+    assert not stream.parking.is_parked
+    await stream.bench.end()
+
+
+@pytest.mark.parametrize("worth", [b"2", b"10", b"1000"])
+async def test_a_token_that_is_worth_a_batch_is_not_held_back(stream: Stream, worth: bytes) -> None:
+    await stream.token(worth=worth, ready=2)
+    assert stream.asked[2:] == [(10, worth)]
+    await stream.bench.end()
+
+
+async def test_a_token_for_the_last_free_slot_is_not_held_back(stream: Stream) -> None:
+    stream.bench.running = 9
+    stream.queue.ready = 1
+    stream.parking.end(b"1")
+    await stream.time.passes(0)
+    assert stream.asked[2:] == [(1, b"1")]
+    assert stream.bench.running == 10
+    await stream.bench.end()
+
+
+async def test_a_stop_while_lingering_is_prompt_and_passes_the_token_on(stream: Stream) -> None:
+    await stream.token()
+    stream.bench.fetch.stop()
+    await stream.time.passes(0)
+    await stream.bench.end()
+    assert len(stream.asked) == 2
+    assert stream.queue.woke == [(1, *stream.queue.watchers)]
+
+
+async def test_what_is_due_is_not_kept_waiting(stream: Stream) -> None:
+    await stream.token()
+    stream.bench.fetch.scheduled(1)
+    await stream.time.passes(1.01)
+    assert stream.asked[2:] == [(10, b"1")]
+    await stream.bench.end()
+
+
+async def test_what_the_server_says_is_due_sooner_ends_the_lingering_sooner(stream: Stream) -> None:
+    stream.queue.instead = [taken(*[claimed(n) for n in range(5)], wait_ms=1)]
+    await stream.token(ready=0)
+    await stream.time.passes(GATHER_MS + 0.01)
+    assert len(stream.asked) == 3
+    await stream.time.passes(1.01)
+    assert len(stream.asked) == 4
+    await stream.bench.end()
+
+
+async def test_a_queue_that_is_paused_meanwhile_is_parked_for(stream: Stream) -> None:
+    await stream.token()
+    stream.queue.instead = [Paused()]
+    await stream.time.passes(GATHER_MS + 0.01)
+    assert stream.parking.is_parked
+    await stream.bench.end()
