@@ -30,7 +30,10 @@ def is_served(commands: frozenset[str], call: Call[object]) -> bool:
 
 
 class ModuleBody(LuaBody):
-    """See `Body`. As `LuaBody`, and each call by EMQ.<NAME> if there is one and the call names all of its keys."""
+    """See `Body`. As `LuaBody`, and each call by EMQ.<NAME> if there is one and the call names all of its keys.
+
+    Nobody but this class knows of `claimed_at`, the one field that a claim by the module adds to a row.
+    """
 
     name = "module"
 
@@ -39,17 +42,25 @@ class ModuleBody(LuaBody):
         self.commands = served_commands(self.wire)
 
     def reply(self, call: Call[object]) -> Reply:
-        if not is_served(self.commands, call):
-            return super().reply(call)
-        self._next_millisecond()
-        reply = self.wire.ask(f"EMQ.{call.transition.name.upper()}", *call.keys, *call.args)
-        self._last_ms = self._time_ms()
-        return reply
+        if is_served(self.commands, call):
+            self._next_millisecond()
+            reply = self.wire.ask(f"EMQ.{call.transition.name.upper()}", *call.keys, *call.args)
+            self._last_ms = self._time_ms()
+            return reply
+        reply = super().reply(call)
+        return _unclaimed(cast("list[Reply]", reply)) if call.transition.name == "get_job" else reply
 
     def dump(self) -> State:
-        """Return the state without the one field that a claim by the module adds to a row."""
         state = super().dump()
         for key, entry in state.items():
             if isinstance(entry.value, dict) and _CLAIMED_AT in entry.value and b":job:" in key:
                 state[key] = replace(entry, value={f: v for f, v in entry.value.items() if f != _CLAIMED_AT})
         return state
+
+
+def _unclaimed(row: list[Reply]) -> list[Reply]:
+    """Return the fields and values of a row without the one that a claim by the module adds."""
+    if not isinstance(row, list) or _CLAIMED_AT not in row[::2]:
+        return row
+    place = 2 * row[::2].index(_CLAIMED_AT)
+    return row[:place] + row[place + 2 :]

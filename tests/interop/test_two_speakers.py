@@ -258,8 +258,8 @@ def test_each_removes_what_the_other_admitted(echo: Case, other: Speaker) -> Non
 
 def test_unknown_fields_of_others_are_preserved_through_a_whole_life(echo: Case, other: Speaker) -> None:
     other.enqueue(J1, b"p")
-    other.wire.ask("HSET", other.row(J1), "claimed_at", "123", "x-theirs", b"\x00\xff")
-    theirs = {b"claimed_at": b"123", b"x-theirs": b"\x00\xff"}
+    other.wire.ask("HSET", other.row(J1), "served_at", "123", "x-theirs", b"\x00\xff")
+    theirs = {b"served_at": b"123", b"x-theirs": b"\x00\xff"}
     body, keys = echo.body, echo.keys
     steps = (
         lambda: body.run(claim(keys, lease_ms=HOUR)),
