@@ -14,7 +14,7 @@ void emq_begin(struct emq_cmd *cmd, RedisModuleCtx *ctx, const struct emq_spec *
     cmd->base = (struct emq_text){"", 0};
     cmd->now_ms = 0;
     cmd->joined_flat = cmd->ended = cmd->room = 0;
-    cmd->at_ceiling = false;
+    cmd->has_ceiling = false;
     memset(cmd->place, 0, sizeof cmd->place);
     emq_bag_open(&cmd->keys, sizeof(struct emq_key), cmd->first_keys);
     emq_bag_open(&cmd->lanes, sizeof(struct emq_looked), cmd->first_lanes);

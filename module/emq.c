@@ -179,7 +179,8 @@ static void make_words(void) {
  * nothing, so the module does not load there. */
 static const char *missing_command(RedisModuleCtx *ctx) {
     static const char *const needed[] = {"ZADD",  "ZREM", "HSET", "HINCRBY", "HDEL", "LPUSH",     "RPUSH",
-                                         "LPOP",  "LREM", "LTRIM", "DECR",   "DEL",  "PEXPIREAT", "SISMEMBER"};
+                                         "LPOP",  "LREM", "LTRIM", "DECR",   "DEL",  "PEXPIREAT", "SREM", "SISMEMBER",
+                                         "SET",   "SADD", "SREM",  "ZRANGE"};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         RedisModuleCallReply *reply = RedisModule_Call(ctx, "COMMAND", "cc", "INFO", needed[i]);
         if (reply == NULL) return "COMMAND";

@@ -11,7 +11,7 @@
  *
  * Reading and judging come before the first write, so a refusal changes nothing. Nobody frees: keys, strings and lanes
  * belong to the running command and end with it. The native key API is used for everything it has (sets have none:
- * emq_is_member asks the server), since it costs a third of RedisModule_Call, and nothing of it can be renamed away.
+ * emq_is_member and emq_srem ask the server), since it costs a third of RedisModule_Call, and nothing of it can be renamed away.
  *
  * To add a command: a function `int emq_<name>(struct emq_cmd *)` in the file of its family, its declaration in
  * commands.h, and one entry of the table in emq.c. The key order is that of the script's KEYS followed by its ARGV, and
@@ -108,6 +108,7 @@ enum emq_place {
     EMQ_AT_PAUSED,
     EMQ_AT_WAKE,
     EMQ_AT_META,
+    EMQ_AT_FRESH_NEXT,
     EMQ_AT_PENDING,
     EMQ_AT_DEAD,
     EMQ_AT_OUTBOX,
@@ -142,8 +143,8 @@ struct emq_cmd {
     struct emq_key *place[EMQ_PLACES];
     /* What the moves add up to for emq_close_lanes (shared/tally.lua). */
     long long joined_flat, ended;
-    long long room;
-    bool at_ceiling; /* room is known, and 0 or less */
+    long long room;   /* what the queue's ceiling left before; below 0 when more are in flight */
+    bool has_ceiling; /* room is known */
     struct emq_bag keys, lanes;
     RedisModuleString **owned;
     uint32_t owned_count, owned_room;
@@ -188,6 +189,7 @@ void emq_hset(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **pair
 void emq_hincr(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, long long from, long long by);
 bool emq_hsetnx(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, RedisModuleString *value);
 void emq_hdel(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field);
+void emq_srem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member); /* the key is open for reading */
 void emq_lpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value);
 void emq_rpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value);
 void emq_lpop(struct emq_cmd *cmd, struct emq_key *key, long long count);

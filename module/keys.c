@@ -18,6 +18,7 @@ static const struct {
     [EMQ_AT_PAUSED] = {"paused", EMQ_SET, false},
     [EMQ_AT_WAKE] = {"wake", EMQ_LIST, true},
     [EMQ_AT_META] = {"meta", EMQ_HASH, false},
+    [EMQ_AT_FRESH_NEXT] = {"fresh_next", EMQ_SET, false},
     [EMQ_AT_PENDING] = {"pending", EMQ_ZSET, true},
     [EMQ_AT_DEAD] = {"dead", EMQ_ZSET, true},
     [EMQ_AT_OUTBOX] = {"flow:outbox", EMQ_LIST, true},

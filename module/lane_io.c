@@ -83,17 +83,15 @@ struct emq_trouble emq_look_place(struct emq_cmd *cmd, RedisModuleString *group,
     return first_of(emq_wrong(emq_at(cmd, EMQ_AT_PENDING)), emq_wrong(emq_at(cmd, EMQ_AT_WAKE)));
 }
 
-/* Whether the queue's ceiling leaves no room before leases end. Then those that end are seats somebody may wait for. */
+/* How much room the queue's ceiling leaves before leases end. With one, those that end are seats somebody may wait for. */
 struct emq_trouble emq_look_ceiling(struct emq_cmd *cmd, struct emq_key *active) {
     struct emq_trouble sound = {EMQ_SOUND, {"", 0}, {"", 0}};
     long long most;
     RedisModuleString *text = emq_hget(cmd, emq_at(cmd, EMQ_AT_META), emq_words[EMQ_CONCURRENCY]);
     if (text == NULL || !emq_counts(text, 0, &most) || most < 1) return sound;
     if (active->wrong) return emq_wrong(active);
-    long long room = most - emq_length(active);
-    if (room > 0) return sound;
-    cmd->room = room;
-    cmd->at_ceiling = true;
+    cmd->room = most - emq_length(active);
+    cmd->has_ceiling = true;
     return emq_wrong(emq_at(cmd, EMQ_AT_WAKE));
 }
 
@@ -151,7 +149,7 @@ static void write_count(struct emq_cmd *cmd, struct emq_looked *lane, struct emq
 }
 
 void emq_close_lanes(struct emq_cmd *cmd) {
-    if (cmd->lanes.count == 0 && cmd->joined_flat == 0 && !cmd->at_ceiling) return;
+    if (cmd->lanes.count == 0 && cmd->joined_flat == 0 && !cmd->has_ceiling) return;
     long long worth = cmd->joined_flat, entered = 0;
     for (uint32_t i = 0; i < cmd->lanes.count; i++) {
         struct emq_looked *lane = emq_bag_at(&cmd->lanes, i);
@@ -170,10 +168,12 @@ void emq_close_lanes(struct emq_cmd *cmd) {
             emq_zadd(cmd, emq_at(cmd, EMQ_AT_LANES), 0, lane->group);
         } else {
             emq_zrem(cmd, emq_at(cmd, EMQ_AT_LANES), lane->group);
+            if (emq_length(emq_at(cmd, EMQ_AT_FRESH_NEXT)) > 0) emq_srem(cmd, emq_at(cmd, EMQ_AT_FRESH_NEXT), lane->group);
         }
     }
     /* Seats that have become free under the ceiling, if there is something to serve. */
-    long long seats = cmd->at_ceiling ? cmd->room + cmd->ended : 0;
+    long long seats = cmd->has_ceiling ? cmd->room + cmd->ended : 0;
+    if (seats > cmd->ended) seats = cmd->ended;
     if (seats > worth &&
         (emq_length(emq_at(cmd, EMQ_AT_PENDING)) > 0 || emq_length(emq_at(cmd, EMQ_AT_RING)) > 0)) {
         worth = seats;

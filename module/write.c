@@ -63,6 +63,16 @@ void emq_hdel(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field
     tell_less(cmd, key, REDISMODULE_NOTIFY_HASH, "hdel");
 }
 
+/* The API has nothing for sets, so the server's own command does it. That may take the key away under a handle: it is
+ * closed before, and opened anew. */
+void emq_srem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member) {
+    if (key->open == NULL) return;
+    RedisModule_CloseKey(key->open);
+    RedisModuleCallReply *reply = RedisModule_Call(cmd->ctx, "SREM", "!ss", key->name, member);
+    if (reply != NULL) RedisModule_FreeCallReply(reply);
+    key->open = RedisModule_OpenKey(cmd->ctx, key->name, REDISMODULE_READ);
+}
+
 void emq_lpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) {
     RedisModule_ListPush(key->open, REDISMODULE_LIST_HEAD, value);
     RedisModule_Replicate(cmd->ctx, "LPUSH", "ss", key->name, value);
