@@ -1,13 +1,14 @@
 """The question a driver asks about a call: how do I carry it on this connection.
 
 One carrier belongs to one connection, since what a server knows (which scripts, which commands) is found out anew on
-each. `carriers.lua` carries by EVALSHA. A carrier by EMQ.* commands answers the same four questions and may hand a
-transition that the module lacks on to the Lua one.
+each. `carriers.lua` carries by EVALSHA; `carriers.module` by EMQ.* commands, and hands what the server lacks on to the
+Lua one.
 """
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
+from echomq.resp.greeting import Greeted
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.call import Call, Transition
 
@@ -18,6 +19,10 @@ AnyCall: TypeAlias = Call[object]
 
 class Carrier(Protocol):
     """How calls travel on one connection."""
+
+    def greeted(self, found: Greeted) -> None:
+        """Take what the greeting found. It comes once, before everything else."""
+        ...
 
     def prepare(self, transition: Transition) -> bytes | None:
         """Return a command to send before the first call of a transition, or None when there is nothing to do.

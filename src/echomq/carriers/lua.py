@@ -15,6 +15,7 @@ of the batch may run in another order than they were given. Atomicity is per cal
 from echomq.carriers.carrier import AnyCall
 from echomq.errors import ProtocolError
 from echomq.resp.connection import pack
+from echomq.resp.greeting import Greeted
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions._bodies import body_of, locate
 from echomq.transitions.call import Transition
@@ -35,6 +36,9 @@ class LuaCarrier:
         # call. Each entry holds the transition too, so that no identity is ever given to another one.
         self._loaded: dict[int, Transition] = {}
         self._templates: dict[int, tuple[Transition, _Template]] = {}
+
+    def greeted(self, found: Greeted) -> None:
+        """Every server has scripts."""
 
     def prepare(self, transition: Transition) -> bytes | None:
         """Return SCRIPT LOAD for a transition that was not loaded on this connection."""
@@ -65,6 +69,10 @@ class LuaCarrier:
         if reply.word != "NOSCRIPT":
             return None
         self._loaded.pop(id(call.transition), None)
+        return self.whole(call)
+
+    def whole(self, call: AnyCall) -> bytes:
+        """Return EVAL, which carries all that the call needs."""
         return pack((b"EVAL", body_of(call.transition).text, len(call.keys), *call.keys, *call.args))
 
     def explain(self, call: AnyCall, reply: ErrorReply) -> ErrorReply:

@@ -277,6 +277,7 @@ class Link(asyncio.Protocol):
         if self.ready.done():
             self.has_answered = True
         elif self.connection.greeted is not None:
+            self._carrier.greeted(self.connection.greeted)
             self.ready.set_result(None)
             self._set_timer(self._heard_at + self._ping_interval)
 

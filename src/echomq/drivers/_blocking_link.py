@@ -81,6 +81,8 @@ class BlockingLink:
         self._poll.register(self._socket, select.POLLIN)
         try:
             self._greet(deadline)
+            if self._connection.greeted is not None:
+                carrier.greeted(self._connection.greeted)
         except BaseException:
             self.close()
             raise

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from echomq.carriers.carrier import AnyCall, NewCarrier
-from echomq.carriers.lua import LuaCarrier
+from echomq.carriers.module import ModuleCarrier
 from echomq.clock import SYSTEM_DICE, Dice
 from echomq.drivers._aio_link import Link
 from echomq.drivers._aio_node import Node
@@ -48,7 +48,7 @@ class AioClient:
         self,
         options: ConnectionOptions,
         *,
-        new_carrier: NewCarrier = LuaCarrier,
+        new_carrier: NewCarrier = ModuleCarrier,
         route: Route | None = None,
         dice: Dice = SYSTEM_DICE,
     ) -> None:
@@ -68,7 +68,7 @@ class AioClient:
         self._is_closed = False
 
     @classmethod
-    async def connect(cls, options: ConnectionOptions, *, new_carrier: NewCarrier = LuaCarrier) -> Self:
+    async def connect(cls, options: ConnectionOptions, *, new_carrier: NewCarrier = ModuleCarrier) -> Self:
         """Return a client whose link stands. Raises at once what prevents it, instead of trying again."""
         client = cls(options, new_carrier=new_carrier)
         try:

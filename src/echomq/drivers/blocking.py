@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from echomq.carriers.carrier import AnyCall, NewCarrier
-from echomq.carriers.lua import LuaCarrier
+from echomq.carriers.module import ModuleCarrier
 from echomq.clock import SYSTEM_DICE, Dice
 from echomq.drivers._blocking_link import BlockingLink, NotSent
 from echomq.drivers._raw import Part, answer_or_error, command_call
@@ -51,7 +51,7 @@ class BlockingClient:
         self,
         options: ConnectionOptions,
         *,
-        new_carrier: NewCarrier = LuaCarrier,
+        new_carrier: NewCarrier = ModuleCarrier,
         route: Route | None = None,
         dice: Dice = SYSTEM_DICE,
         pause: Callable[[float], None] = time.sleep,
@@ -74,7 +74,7 @@ class BlockingClient:
         self._is_closed = False
 
     @classmethod
-    def connect(cls, options: ConnectionOptions, *, new_carrier: NewCarrier = LuaCarrier) -> Self:
+    def connect(cls, options: ConnectionOptions, *, new_carrier: NewCarrier = ModuleCarrier) -> Self:
         """Return a client whose link stands. Raises at once what prevents it, instead of trying again."""
         client = cls(options, new_carrier=new_carrier)
         address = client._route.node_for(None)

@@ -47,10 +47,15 @@ class GreetingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greeted:
-    """What the greeting found: the protocol spoken, and the deployment's version if the node holds one."""
+    """What the greeting found: the protocol spoken, and the deployment's version if the node holds one.
+
+    `module` is the version of the module `echomq` that the server has loaded. None: none, or the peer does not say,
+    since only HELLO tells.
+    """
 
     resp: int
     version: bytes | None
+    module: int | None = None
 
 
 _LATER = frozenset({"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "UNAVAILABLE"})
@@ -61,27 +66,37 @@ _NOT_WRITABLE = frozenset({"READONLY", "NOPERM", "OOM", "MISCONF", "NOREPLICAS"}
 
 def greet(settings: GreetingSettings) -> Greeting:
     """Yield the commands of the greeting and return what was found; see the top of the file for what is raised."""
-    resp = 3 if settings.options.resp == 3 and (yield from _hello(settings)) else 2
-    if resp == 2:
+    hello = (yield from _hello(settings)) if settings.options.resp == 3 else None
+    if hello is None:
         yield from _login(settings)
     yield from _select(settings.database)
     yield from _set_name(settings.options.client_name)
     version = yield from _fence(settings.options)
-    return Greeted(resp=resp, version=version)
+    return Greeted(resp=2 if hello is None else 3, version=version, module=None if hello is None else _module(hello))
 
 
-def _hello(settings: GreetingSettings) -> Generator[Command, Reply, bool]:
-    """Say HELLO. Return whether the peer speaks RESP3; a peer that does not answers with an error."""
+def _hello(settings: GreetingSettings) -> Generator[Command, Reply, dict[Reply, Reply] | None]:
+    """Say HELLO. Return what it told; None when the peer does not speak RESP3, which answers with an error."""
     command: Command = (b"HELLO", 3)
     if settings.password is not None:
         command += (b"AUTH", settings.username or b"default", settings.password)
     reply = yield command
     if isinstance(reply, ErrorReply):
         _raise_if_refused(reply)
-        return False
+        return None
     if not isinstance(reply, dict) or reply.get(b"proto") != 3:
         raise UnexpectedHello(reply)
-    return True
+    return reply
+
+
+def _module(hello: dict[Reply, Reply]) -> int | None:
+    """Return the version of our module among those that HELLO tells of."""
+    modules = hello.get(b"modules")
+    for module in modules if isinstance(modules, list) else ():
+        if isinstance(module, dict) and module.get(b"name") == b"echomq":
+            version = module.get(b"ver")
+            return version if isinstance(version, int) else None
+    return None
 
 
 def _login(settings: GreetingSettings) -> Step:

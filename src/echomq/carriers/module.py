@@ -1,0 +1,99 @@
+"""Carries a call by the module's command EMQ.<NAME>, and by its script where there is none.
+
+HELLO tells which modules a server has, so nothing is asked: a connection that was greeted as RESP3 by a server with the
+module sends commands, any other one scripts. A command takes all keys of its transition, since nothing in it tells keys
+from arguments; a call that leaves some out is the script's.
+
+The module may be unloaded, be older than this client, or not be allowed to the user. The server then says that it does
+not know the command, or that the user may not run it, and has run nothing: that call is repeated as EVAL, which carries
+what it needs, and the transition goes by its script from there on. As with a script that was flushed, the repeated call
+is sent after those that already stand in the pipeline.
+"""
+
+import re
+from typing import Final
+
+from echomq.carriers.carrier import AnyCall
+from echomq.carriers.lua import LuaCarrier
+from echomq.resp.greeting import Greeted
+from echomq.resp.reply import ErrorReply, Reply
+from echomq.transitions.call import Transition
+
+__all__ = ["COMMANDS", "ModuleCarrier"]
+
+COMMANDS: Final = frozenset(
+    {
+        "claim",
+        "complete",
+        "enqueue",
+        "extend",
+        "gbclaim",
+        "gclaim",
+        "genqueue",
+        "gwclaim",
+        "release",
+        "retry",
+    }
+)
+"""The transitions that the module has commands for: its table in module/emq.c, and a test compares them."""
+
+_NOT_HERE: Final = re.compile(r"^(ERR unknown command|NOPERM .* permissions? to run).*\bemq\.", re.IGNORECASE)
+
+_PART: Final = b"$%d\r\n%b\r\n"
+_TEMPLATES_MAX: Final = 256
+
+
+class ModuleCarrier:
+    """Carries calls on one connection by commands of the module, as far as the server has them."""
+
+    __slots__ = ("_lua", "_served", "_templates")
+
+    def __init__(self) -> None:
+        self._lua = LuaCarrier()
+        self._served: frozenset[str] = frozenset()
+        self._templates: dict[tuple[str, int], bytes] = {}
+
+    def greeted(self, found: Greeted) -> None:
+        """Use the commands if the server has the module."""
+        self._served = COMMANDS if found.module is not None else frozenset()
+
+    def prepare(self, transition: Transition) -> bytes | None:
+        """Return SCRIPT LOAD for a transition that goes by its script and was not loaded on this connection."""
+        return None if transition.name in self._served else self._lua.prepare(transition)
+
+    def prepared(self, transition: Transition, reply: Reply) -> None:
+        """Check the digest of a script."""
+        self._lua.prepared(transition, reply)
+
+    def carry(self, call: AnyCall) -> bytes:
+        """Return EMQ.<NAME> with the call's keys and arguments, or EVALSHA."""
+        transition, keys, args = call.transition, call.keys, call.args
+        if transition.name not in self._served or len(keys) != len(transition.keys):
+            return self._lua.carry(call)
+        template = self._templates.get((transition.name, len(args))) or self._made(transition, len(args))
+        parts: list[int | bytes] = []
+        for key in keys:
+            parts += (len(key), key)
+        for arg in args:
+            text = arg if isinstance(arg, bytes) else b"%d" % arg
+            parts += (len(text), text)
+        return template % tuple(parts)
+
+    def again(self, call: AnyCall, reply: ErrorReply) -> bytes | None:
+        """Return EVAL with the whole text when the server has not the command, or has forgotten the script."""
+        if call.transition.name in COMMANDS and _NOT_HERE.match(reply.text):
+            self._served -= {call.transition.name}
+            return self._lua.whole(call)
+        return self._lua.again(call, reply)
+
+    def explain(self, call: AnyCall, reply: ErrorReply) -> ErrorReply:
+        """Name the file and line of the body where the server names a line of the script."""
+        return self._lua.explain(call, reply)
+
+    def _made(self, transition: Transition, args: int) -> bytes:
+        name = f"EMQ.{transition.name.upper()}".encode()
+        parts = len(transition.keys) + args
+        template = b"*%d\r\n$%d\r\n%b\r\n" % (1 + parts, len(name), name) + _PART * parts
+        if len(self._templates) < _TEMPLATES_MAX:
+            self._templates[transition.name, args] = template
+        return template
