@@ -15,7 +15,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import os
 import random
 import statistics
 import sys
@@ -44,7 +43,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2_000)
     parser.add_argument("--beats", type=int, default=30)
     parser.add_argument("--workers", type=int, default=5)
-    parser.add_argument("--stream", type=int, default=20_000, help="jobs of each stream; 0: no streams")
+    parser.add_argument("--stream", type=int, default=20_000, help="jobs of a stream; 0: none")
     parser.add_argument("--slots", type=int, default=100, help="slots of the worker of a stream")
     options = parser.parse_args()
     figures: dict[str, float] = {}
@@ -168,8 +167,7 @@ def _costs(server: RealServer) -> tuple[float, float, float]:
         int(rows.get(f"cmdstat_{name}", "calls=0").split(",")[0].removeprefix("calls="))
         for name in ("evalsha", "blpop")
     )
-    used = os.times()
-    return calls, used.user + used.system, float(rows["used_cpu_sys"]) + float(rows["used_cpu_user"])
+    return calls, time.process_time(), float(rows["used_cpu_sys"]) + float(rows["used_cpu_user"])
 
 
 async def _idle_cost(server: RealServer, workers: int, beats: int) -> float:

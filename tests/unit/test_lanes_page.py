@@ -1,9 +1,6 @@
 """The page docs/lanes.md: its programs do what it says, the tests that it names are there, and so are its pictures."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,11 +12,11 @@ from echomq.blocking_jobs import BlockingJobs
 from echomq.keys import QueueKeys
 from echomq.records import Claimed, Taken
 from tests.harness.wire import Wire
+from tests.pages import ROOT, check_program, programs_of, promised
 from tests.servers import RealServer
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "lanes.md").read_text(encoding="utf-8")
-PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+PROGRAMS = programs_of(PAGE)
 TESTS = re.findall(r"`(tests/[a-z_/]+\.py)::(test_\w+)`", PAGE)
 PICTURES = re.findall(r"\]\((pictures/[a-z]+\.svg)\)", PAGE)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,11 +28,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("lanes")
 
 
-def promised(program: str) -> list[str]:
-    """Return what stands behind the prints, in order."""
-    return re.findall(r"print\(.*\) +# (.*)$", program, re.MULTILINE)
-
-
 def test_all_programs_are_found() -> None:
     assert len(PROGRAMS) == PAGE.count("```python") == 5
     assert all(promised(program) for program in PROGRAMS)
@@ -43,21 +35,7 @@ def test_all_programs_are_found() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_prints_what_the_page_says(program: str, home: Path) -> None:
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("ECHOMQ_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        env={**environ, "ECHOMQ_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr
-    printed = done.stdout.splitlines()
-    assert len(printed) == len(promised(program)), done.stdout
-    for line, pattern in zip(printed, promised(program), strict=True):
-        assert re.fullmatch(re.escape(pattern).replace("…", ".+"), line), (line, pattern)
+    check_program(program, home)
 
 
 def test_each_promise_names_a_test() -> None:

@@ -27,7 +27,7 @@ class Script:
         self.names = names
         self._lanes: dict[bytes, Lane] = {}
         self._flat: Flat | None = None
-        self._full: tuple[ZSet, int] | None = None
+        self._ceiling: tuple[ZSet, int, int] | None = None
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
@@ -63,13 +63,13 @@ class Script:
         return place
 
     def ending_leases(self, active: ZSet) -> None:
-        """Note whether the ceiling of the queue left no room before leases end: then somebody may wait for their seats.
+        """Note how many were in flight before leases end under a ceiling: somebody may wait for their seats.
 
         Raises `WrongKind` when wake-ups could not be left for them.
         """
         most = ceiling_of(self.space, self.names)
-        if most is not None and len(active) >= most:
-            self._full = active, most
+        if most is not None:
+            self._ceiling = active, most, len(active)
             self.space.list(self.names.of(b"wake"))
 
     def zset(self, suffix: bytes) -> ZSet:
@@ -144,10 +144,10 @@ class Script:
 
     def _free_seats(self) -> int:
         """Return how many seats are free under the ceiling since leases ended, if there is something to serve."""
-        if self._full is None or not self.has_work():
+        if self._ceiling is None or not self.has_work():
             return 0
-        active, most = self._full
-        return max(most - len(active), 0)
+        active, most, before = self._ceiling
+        return max(min(before - len(active), most - len(active)), 0)
 
     def has_work(self) -> bool:
         """Whether the flat set or the ring is not empty. What cannot be read counts for nothing."""

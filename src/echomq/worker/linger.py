@@ -1,15 +1,21 @@
 """Lets the jobs of a stream gather before an idle worker asks, instead of parking and asking for each of them.
 
-A token that comes within `gather_ms` after the last one says that jobs come in a stream. The worker then waits for
-`gather_ms`, asks, and goes on so, without parking, while that pays. It does not pay where the producers wait for the
-jobs: a chain, each of whose jobs enqueues the next, is only slower for it. So lingering is on trial: when fewer jobs
-come in its time than came before, it ends, and the next streams are left alone, twice as many after each failure.
+Jobs come in a stream when `gather_ms` brings more than three of them, going by the last tokens. The worker then waits
+for `gather_ms`, asks, and goes on so, without parking, while that pays. A job that comes when the worker has been
+parked for longer than that is asked for at once.
+
+Lingering does not pay where the producers wait for the jobs: a chain, each of whose jobs enqueues the next, is only
+slower for it. So it is on trial: when fewer jobs come in its time than came before, it ends, and the next times that it
+could begin are left out, twice as many after each failure.
 """
 
 import asyncio
 from typing import Final
 
 __all__ = ["Linger"]
+
+# No more jobs than this in the time of a gathering are not worth its delay.
+_FEWEST: Final = 3
 
 # So many jobs in one answer: asks and jobs come at a rate at which jobs gather while an ask is on its way.
 _COMPANY: Final = 4
@@ -29,7 +35,7 @@ class Linger:
         self._hurry = asyncio.Event()
         self._woken_at: float | None = None
         self._found = 0
-        self._one_takes: float | None = None
+        self._one_takes = self._gather_s
         self._since = 0.0
         self._recently = (0.0, 0.0)
         self._penalty = 0
@@ -39,15 +45,14 @@ class Linger:
     def woken(self) -> None:
         """Note that a token ended a wait: from here on `is_on` says whether to linger."""
         self.is_on = False
-        now = self._loop.time()
-        last, self._woken_at = self._woken_at, now
-        found, self._found = self._found, 0
-        if last is None or not found or now - last >= self._gather_s:
-            self._one_takes = None
+        now, found = self._loop.time(), self._found
+        last, self._woken_at, self._found = self._woken_at, now, 0
+        if last is None or not found:
             return
-        one_took = (now - last) / found
-        self._one_takes = one_took if self._one_takes is None else self._one_takes + (one_took - self._one_takes) / 4
-        if found >= _COMPANY:
+        one_took = min(now - last, self._gather_s) / found
+        self._one_takes += (one_took - self._one_takes) / 4
+        is_stream = now - last < self._gather_s and self._one_takes * _FEWEST < self._gather_s
+        if not is_stream or found >= _COMPANY:
             return
         if self._left_out:
             self._left_out -= 1
@@ -63,17 +68,16 @@ class Linger:
         jobs, lasted = self._recently
         jobs, lasted = jobs * 0.75 + found, lasted * 0.75 + now - self._since
         self._since, self._recently = now, (jobs, lasted)
-        if found and self._one_takes is not None and jobs * self._one_takes >= lasted * _PAYS:
+        if found and jobs * self._one_takes >= lasted * _PAYS:
             self._penalty = 0
             return
         self._penalty = min(self._penalty * 2 or 1, _LEFT_OUT_MAX)
         self._left_out = self._penalty
-        self.over()
+        self.is_on, self._woken_at = False, None
 
     def over(self) -> None:
         """Note that the stream is over: a wait ended without a token."""
-        self.is_on = False
-        self._woken_at = None
+        self.is_on, self._woken_at, self._one_takes = False, None, self._gather_s
 
     def hurry(self) -> None:
         """End the wait."""

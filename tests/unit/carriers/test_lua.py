@@ -32,8 +32,8 @@ def call(*args: bytes | int) -> Call[object]:
 
 def test_a_call_is_evalsha_with_its_keys_and_arguments() -> None:
     command = LuaCarrier().carry(enqueue(KEYS, JOB, b"a\r\n\x00b"))
-    keys = [KEYS.job(JOB), KEYS.pending]
-    assert parsed(command) == [b"EVALSHA", BODY.sha1, b"2", *keys, bytes(JOB), b"a\r\n\x00b"]
+    keys = [KEYS.job(JOB), KEYS.pending, KEYS.wake]
+    assert parsed(command) == [b"EVALSHA", BODY.sha1, b"3", *keys, bytes(JOB), b"a\r\n\x00b"]
 
 
 def test_numbers_travel_as_decimal_text() -> None:

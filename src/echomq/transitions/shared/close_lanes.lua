@@ -83,7 +83,7 @@ local function close_lanes(base, published)
     end
   end
   -- Seats that have become free under the ceiling, if there is something to serve.
-  local seats = tally.room and tally.room + tally.ended or 0
+  local seats = tally.room and math.min(tally.ended, tally.room + tally.ended) or 0
   if seats > worth and ((probe('ZCARD', base .. 'pending') or 0) > 0 or (probe('LLEN', ring_key) or 0) > 0) then
     worth = seats
   end

@@ -1,9 +1,9 @@
--- look_ceiling(base, active_key): whether the queue's ceiling leaves no room before leases end ("The ceiling" in
+-- look_ceiling(base, active_key): how much room the queue's ceiling leaves before leases end ("The ceiling" in
 -- docs/wire.md).
 --
--- If so, the leases that a body counts in `tally.ended` are seats that somebody may wait for, and close_lanes leaves
--- wake-ups for them. Returns an error text when these could not be written. A `concurrency` that is no plain decimal of
--- at least 1 is no ceiling, and neither is one that cannot be read.
+-- With a ceiling, the leases that a body counts in `tally.ended` are seats that somebody may wait for, and close_lanes
+-- leaves wake-ups for them. Returns an error text when these could not be written. A `concurrency` that is no plain
+-- decimal of at least 1 is no ceiling, and neither is one that cannot be read.
 --@use counted
 --@use probe
 --@use look_wake
@@ -14,11 +14,7 @@ local function look_ceiling(base, active_key)
   if not most or most < 1 then
     return nil
   end
-  local room = most - redis.call('ZCARD', active_key)
-  if room > 0 then
-    return nil
-  end
-  tally.room = room
+  tally.room = most - redis.call('ZCARD', active_key)
   local _, trouble = look_wake(base)
   return trouble
 end
