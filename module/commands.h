@@ -36,5 +36,14 @@ int emq_complete(struct emq_cmd *cmd);
 int emq_retry(struct emq_cmd *cmd);
 int emq_release(struct emq_cmd *cmd);
 int emq_extend(struct emq_cmd *cmd);
+int emq_enqueue_many(struct emq_cmd *cmd);
+int emq_complete_many(struct emq_cmd *cmd);
+int emq_extend_many(struct emq_cmd *cmd);
+int emq_promote(struct emq_cmd *cmd);
+int emq_reap(struct emq_cmd *cmd);
+
+/* complete.c: what is kept of a job beside its row, in place of whatever was kept there before. */
+void emq_keep_result(struct emq_cmd *cmd, struct emq_key *kept, RedisModuleString *attempts, RedisModuleString *result,
+                     long long keep_ms);
 
 #endif

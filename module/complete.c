@@ -3,8 +3,8 @@
  * A right token is not enough: the job is leased, or ready again after a lapse and claimed by nobody since. */
 #include "commands.h"
 
-static void keep_result(struct emq_cmd *cmd, struct emq_key *kept, RedisModuleString *attempts,
-                        RedisModuleString *result, long long keep_ms) {
+void emq_keep_result(struct emq_cmd *cmd, struct emq_key *kept, RedisModuleString *attempts, RedisModuleString *result,
+                     long long keep_ms) {
     RedisModuleString *pairs[] = {emq_words[EMQ_RESULT],       result,
                                   emq_words[EMQ_ATTEMPTS],     attempts,
                                   emq_words[EMQ_COMPLETED_AT], emq_number(cmd, emq_now(cmd))};
@@ -48,7 +48,7 @@ int emq_complete(struct emq_cmd *cmd) {
     if (!emq_leave_active(cmd, active, id, lane)) return emq_reply_stale(cmd);
     RedisModuleString *result = emq_is_given(cmd, RESULT) ? cmd->argv[RESULT] : NULL;
     emq_delete_job(cmd, row);
-    if (kept != NULL) keep_result(cmd, kept, attempts, result != NULL ? result : emq_words[EMQ_EMPTY], keep_ms);
+    if (kept != NULL) emq_keep_result(cmd, kept, attempts, result != NULL ? result : emq_words[EMQ_EMPTY], keep_ms);
     emq_hincr(cmd, metrics, emq_words[EMQ_COUNT], count, 1);
     emq_child_completed(cmd, &parent, id, result != NULL ? result : id);
     emq_close_lanes(cmd);

@@ -37,7 +37,17 @@
     X("EMQ.RELEASE", release, "write fast", 2, 2, 0, KEYS({"active", RW}, {"job", RW}, {"base", NOT}),                 \
       "active job base", "id token", "Hands a job back, and the attempt is not spent.")                                \
     X("EMQ.EXTEND", extend, "write fast", 3, 3, 0, KEYS({"active", RW}, {"job", RO}), "active job",                    \
-      "id token lease_ms", "Moves the lease of a job forward that the caller holds.")
+      "id token lease_ms", "Moves the lease of a job forward that the caller holds.")                                  \
+    X("EMQ.ENQUEUE_MANY", enqueue_many, "write deny-oom", 0, 0, 4, KEYS({"pending", RW}, {"base", NOT}),               \
+      "pending base", "{id payload max_attempts group}", "Admits many jobs that are ready to run.")                    \
+    X("EMQ.COMPLETE_MANY", complete_many, "write", 0, 0, 4, KEYS({"active", RW}, {"base", NOT}), "active base",        \
+      "{id token result_ttl_ms result}", "Ends many jobs that their holders have done, each on its own.")              \
+    X("EMQ.EXTEND_MANY", extend_many, "write", 2, 0, 2, KEYS({"active", RW}), "active",                                \
+      "base lease_ms {id token}", "Moves the leases of many jobs forward, to one deadline.")                           \
+    X("EMQ.PROMOTE", promote, "write", 1, 2, 0, KEYS({"schedule", RW}, {"pending", RW}), "schedule pending",           \
+      "base [limit]", "Makes due jobs ready.")                                                                         \
+    X("EMQ.REAP", reap, "write", 1, 4, 0, KEYS({"active", RW}, {"pending", RW}), "active pending",                     \
+      "base [limit] [max_attempts] [naming]", "Takes back jobs whose lease lapsed.")
 
 /* One entry function for each command, since the server tells a command by its function alone. */
 static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int number);

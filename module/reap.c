@@ -1,0 +1,145 @@
+/* EMQ.REAP: jobs whose lease lapsed become ready again, or die at their cap. The script's twins are reap.lua and
+ * shared/take_back.lua.
+ *
+ * Only what has no attempt left dies: a job that kills its workers ends at its cap. Ghosts are dropped and not written
+ * to. Ids with a broken row go to dead, and so does a job whose numbers, lane or parent are damaged; its group's count is
+ * lowered all the same, when that is sound. */
+#include <limits.h>
+
+#include "batch.h"
+#include "commands.h"
+
+struct lapsed {
+    struct emq_key *row;
+    RedisModuleString *id, *attempts;
+    struct emq_looked *lane;
+    struct emq_trouble trouble;
+    struct emq_parent *parent; /* NULL: none, or it does not die */
+    bool dies, ignored;
+};
+
+struct reaping {
+    RedisModuleString *leaving[EMQ_BATCH_MAX], *recovered[EMQ_BATCH_MAX], *dead[EMQ_BATCH_MAX], *ghosts[EMQ_BATCH_MAX];
+    struct lapsed jobs[EMQ_BATCH_MAX];
+    struct emq_parent parents[EMQ_BATCH_MAX];
+    uint32_t leaves, recoveries, deads, ghostly, count, over;
+    long long cap;
+    bool to_flat;
+};
+
+static void judge_job(struct emq_cmd *cmd, struct reaping *reaping, struct lapsed *job) {
+    bool spent = false;
+    job->trouble = emq_look_spent(cmd, job->row, job->attempts, reaping->cap, &spent);
+    RedisModuleString *group = emq_hget(cmd, job->row, emq_words[EMQ_GROUP]);
+    job->lane = group != NULL ? emq_look_lane(cmd, group) : NULL;
+    if (job->lane != NULL && job->trouble.fault == EMQ_SOUND) job->trouble = job->lane->trouble;
+    if (spent && job->trouble.fault == EMQ_SOUND) {
+        RedisModuleString *over = emq_hget(cmd, job->row, emq_words[EMQ_PARENT]);
+        if (over != NULL) {
+            RedisModuleString *queue = emq_hget(cmd, job->row, emq_words[EMQ_PARENT_QUEUE]);
+            job->ignored = emq_says(emq_hget(cmd, job->row, emq_words[EMQ_PARENT_POLICY]), "id");
+            job->parent = &reaping->parents[reaping->over++];
+            job->trouble = emq_look_parent(cmd, over, queue, job->parent);
+        }
+    }
+    job->dies = spent || job->trouble.fault != EMQ_SOUND;
+}
+
+static void judge(struct emq_cmd *cmd, struct reaping *reaping, RedisModuleString *id) {
+    struct emq_key *row = emq_row_of(cmd, emq_text_of(id));
+    if (row->wrong) {
+        reaping->dead[reaping->deads++] = id;
+        return;
+    }
+    RedisModuleString *attempts = emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]);
+    if (attempts == NULL) {
+        reaping->ghosts[reaping->ghostly++] = id;
+        return;
+    }
+    struct lapsed *job = &reaping->jobs[reaping->count++];
+    *job = (struct lapsed){.row = row, .id = id, .attempts = attempts};
+    judge_job(cmd, reaping, job);
+    if (job->dies) {
+        reaping->dead[reaping->deads++] = id;
+    } else {
+        reaping->recovered[reaping->recoveries++] = id;
+        reaping->to_flat = reaping->to_flat || job->lane == NULL;
+    }
+}
+
+static void bury(struct emq_cmd *cmd, struct lapsed *job) {
+    struct emq_text parts[] = {emq_literal("lease lapsed on attempt "), emq_text_of(job->attempts),
+                               emq_literal(", and no attempt is left")};
+    RedisModuleString *reason = emq_join(cmd, parts, 3, "", 0);
+    RedisModuleString *pairs[] = {emq_words[EMQ_LAST_ERROR], reason,
+                                  emq_words[EMQ_STATE],      emq_words[EMQ_DEAD],
+                                  emq_words[EMQ_DIED_AT],    emq_number(cmd, emq_now(cmd))};
+    emq_hset(cmd, job->row, pairs, sizeof pairs / sizeof *pairs);
+    if (job->parent != NULL) emq_child_died(cmd, job->parent, job->id, job->ignored, reason);
+}
+
+/* Returns how many deaths count. */
+static long long move(struct emq_cmd *cmd, struct reaping *reaping, struct emq_key *active) {
+    long long deaths = 0;
+    emq_zrem_all(cmd, active, reaping->leaving, reaping->leaves);
+    if (reaping->deads > 0) emq_zadd_all(cmd, emq_at(cmd, EMQ_AT_DEAD), 0, reaping->dead, reaping->deads);
+    for (uint32_t i = 0; i < reaping->count; i++) {
+        struct lapsed *job = &reaping->jobs[i];
+        if (job->lane != NULL) emq_fly(&job->lane->is, -1);
+        if (job->trouble.fault != EMQ_SOUND) {
+            emq_set_aside(cmd, job->row, job->trouble);
+        } else if (job->dies) {
+            bury(cmd, job);
+            deaths++;
+        } else {
+            emq_make_ready(cmd, job->row, job->id, job->lane);
+        }
+    }
+    cmd->ended = reaping->leaves;
+    return deaths;
+}
+
+static int answer(struct emq_cmd *cmd, struct reaping *reaping, bool by_name) {
+    if (!by_name) return emq_reply_number(cmd, reaping->leaves);
+    RedisModule_ReplyWithArray(cmd->ctx, 5);
+    RedisModule_ReplyWithStringBuffer(cmd->ctx, "reaped", 6);
+    emq_reply_number(cmd, reaping->leaves);
+    emq_reply_ids(cmd, reaping->recovered, reaping->recoveries);
+    emq_reply_ids(cmd, reaping->dead, reaping->deads);
+    return emq_reply_ids(cmd, reaping->ghosts, reaping->ghostly);
+}
+
+int emq_reap(struct emq_cmd *cmd) {
+    enum { ACTIVE, PENDING, BASE, LIMIT, CAP, NAMING };
+    struct reaping reaping;
+    struct emq_trouble uncounted = {EMQ_SOUND, {"", 0}, {"", 0}};
+    long long counted = 0;
+    uint32_t most;
+    reaping.recoveries = reaping.deads = reaping.ghostly = reaping.count = reaping.over = 0;
+    reaping.to_flat = false;
+    reaping.cap = LLONG_MAX; /* as many attempts as it needs */
+    if (!emq_limit(cmd, LIMIT, &most)) return REDISMODULE_OK;
+    if (emq_is_given(cmd, CAP) && !emq_argument(cmd, CAP, "max_attempts", 0, EMQ_WHOLE_MAX, &reaping.cap)) {
+        return REDISMODULE_OK;
+    }
+    cmd->base = emq_text_of(cmd->argv[BASE]);
+    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
+    reaping.leaves = emq_due(cmd, active, emq_now(cmd), most, reaping.leaving);
+    for (uint32_t i = 0; i < reaping.leaves; i++) judge(cmd, &reaping, reaping.leaving[i]);
+    if (reaping.to_flat && emq_at(cmd, EMQ_AT_PENDING)->wrong) {
+        return emq_reply_trouble(cmd, emq_wrong(emq_at(cmd, EMQ_AT_PENDING)));
+    }
+    if (reaping.deads > 0) {
+        if (emq_at(cmd, EMQ_AT_DEAD)->wrong) return emq_reply_trouble(cmd, emq_wrong(emq_at(cmd, EMQ_AT_DEAD)));
+        uncounted = emq_look_counter(cmd, emq_at(cmd, EMQ_AT_FAILED), emq_words[EMQ_COUNT], &counted);
+    }
+    emq_look_ceiling(cmd, active); /* whether its wake-ups can be written stops no batch */
+
+    long long deaths = move(cmd, &reaping, active);
+    if (deaths > 0 && uncounted.fault == EMQ_SOUND) {
+        emq_hincr(cmd, emq_at(cmd, EMQ_AT_FAILED), emq_words[EMQ_COUNT], counted, deaths);
+    }
+    emq_close_lanes(cmd);
+    return answer(cmd, &reaping, cmd->argc > NAMING && emq_says(cmd->argv[NAMING], "ids"));
+}
