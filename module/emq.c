@@ -29,6 +29,16 @@
       "ring active [meta]", "base lease_ms", "Leases as many jobs of the lane whose turn it is as its weight says.")   \
     X("EMQ.GBCLAIM", gbclaim, "write", 2, 3, 0, KEYS({"ring", RW}, {"active", RW}, {"meta", RO}),                      \
       "ring active [meta]", "base lease_ms [cap]", "Leases many jobs of the lane whose turn it is.")                   \
+    X("EMQ.CLAIM_MANY", claim_many, "write", 2, 2, 0,                                                                  \
+      KEYS({"pending", RW}, {"active", RW}, {"meta", RO}, {"dead", RW}, {"base", NOT}),                                \
+      "pending active meta dead base", "lease_ms size", "Leases the oldest ready jobs of the flat set.")               \
+    X("EMQ.TAKE", take, "write", 2, 5, 0,                                                                              \
+      KEYS({"ring", RW}, {"pending", RW}, {"active", RW}, {"meta", RO}, {"wake", RW}, {"dead", RW}, {"base", NOT}),    \
+      "ring pending active meta wake dead base", "lease_ms size [worth] [watcher] [park_ms]",                          \
+      "Leases jobs for a worker's free slots, lanes and flat set in turn.")                                            \
+    X("EMQ.WAKE", wake, "write fast", 1, 2, 0,                                                                         \
+      KEYS({"wake", RW}, {"ring", RO}, {"pending", RO}, {"base", NOT}), "wake ring pending base",                      \
+      "worth [watcher]", "Passes on the wake-up that a worker may have got which parks no more.")                      \
     X("EMQ.COMPLETE", complete, "write fast", 3, 5, 0, KEYS({"active", RW}, {"job", RW}), "active job",                \
       "id token base [result_ttl_ms] [result]", "Ends a job that its holder has done.")                                \
     X("EMQ.RETRY", retry, "write fast", 6, 6, 0,                                                                       \

@@ -202,6 +202,7 @@ typedef struct {
     X(void, FreeCallReply, (RedisModuleCallReply *reply))                                                              \
     X(int, CallReplyType, (RedisModuleCallReply *reply))                                                               \
     X(long long, CallReplyInteger, (RedisModuleCallReply *reply))                                                      \
+    X(RedisModuleString *, CreateStringFromCallReply, (RedisModuleCallReply *reply))                                   \
     X(size_t, CallReplyLength, (RedisModuleCallReply *reply))                                                          \
     X(RedisModuleCallReply *, CallReplyArrayElement, (RedisModuleCallReply *reply, size_t place))                      \
     X(int, Replicate, (RedisModuleCtx *ctx, const char *cmdname, const char *fmt, ...))                                \
