@@ -24,15 +24,23 @@ __all__ = ["COMMANDS", "ModuleCarrier"]
 COMMANDS: Final = frozenset(
     {
         "claim",
+        "claim_many",
         "complete",
+        "complete_many",
         "enqueue",
+        "enqueue_many",
         "extend",
+        "extend_many",
         "gbclaim",
         "gclaim",
         "genqueue",
         "gwclaim",
+        "promote",
+        "reap",
         "release",
         "retry",
+        "take",
+        "wake",
     }
 )
 """The transitions that the module has commands for: its table in module/emq.c, and a test compares them."""

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from echomq.embedded.module import module_path
 from echomq.embedded.paths import Layout
 
 __all__ = ["Listen", "own_modules", "server_arguments"]
 
 
 def own_modules() -> tuple[Path, ...]:
-    """Return the modules that every server of ours loads. This is the one place to name them."""
-    return ()
+    """Return the modules that every server of ours loads: echomq's, where it was built."""
+    path = module_path()
+    return () if path is None else (path,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

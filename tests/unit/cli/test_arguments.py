@@ -52,6 +52,7 @@ def test_every_command_is_known_here() -> None:
         "echomq demo",
         "echomq server",
         "echomq version",
+        "echomq module path",
         *(
             f"echomq queue {verb}"
             for verb in ("list", "counts", "pause", "resume", "concurrency", "drain", "obliterate")

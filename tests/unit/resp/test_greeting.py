@@ -182,3 +182,12 @@ class TestFence:
     def test_another_error_of_the_write_is_refused(self) -> None:
         with pytest.raises(BootRefused):
             converse(settings(), HELLO, None, ErrorReply("ERR what?"))
+
+
+def test_hello_tells_which_version_of_our_module_is_loaded() -> None:
+    other = {b"name": b"search", b"ver": 20811, b"path": b"/x.so", b"args": []}
+    ours = {b"name": b"echomq", b"ver": 1, b"path": b"/emq.so", b"args": []}
+    assert converse(settings(), {**HELLO, b"modules": [other, ours]}, OWN).found.module == 1
+    assert converse(settings(), {**HELLO, b"modules": [other]}, OWN).found.module is None
+    assert converse(settings(), {**HELLO, b"modules": b"none"}, OWN).found.module is None
+    assert converse(settings(), HELLO, OWN).found.module is None
