@@ -138,8 +138,9 @@ int emq_complete_many(struct emq_cmd *cmd) {
     struct emq_key *metrics = emq_at(cmd, EMQ_AT_COMPLETED), *pending = emq_at(cmd, EMQ_AT_PENDING);
     struct emq_trouble uncounted = emq_look_counter(cmd, metrics, emq_words[EMQ_COUNT], &counted);
     if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
-    if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
-    emq_look_ceiling(cmd, active); /* whether its wake-ups can be written stops no batch */
+    /* Whether the wake-ups of a ceiling can be written stops no batch; leases that cannot be read do. */
+    struct emq_trouble ceiling = emq_look_ceiling(cmd, active);
+    if (active->wrong && (batch.count > 0 || ceiling.fault != EMQ_SOUND)) return emq_reply_trouble(cmd, emq_wrong(active));
     if (!look(cmd, &batch)) return REDISMODULE_OK;
     if (batch.completed == 0) return answer(cmd, &batch);
 
