@@ -1,0 +1,72 @@
+"""What the module writes is told to replicas and to the append-only file as core commands: neither needs the module.
+
+Every sample of the contract tests runs by the module's commands on a server that has a replica without it; the two are
+compared by their digests after each. Then a server without the module is started on the append-only file.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from echomq.carriers.module import COMMANDS
+from echomq.keys import QueueKeys
+from tests.contract.samples import SAMPLES
+from tests.harness.case import Case
+from tests.harness.module import ModuleBody
+from tests.harness.wire import Wire
+from tests.servers import RealServer, built_module, valkey_server
+
+
+@pytest.fixture(scope="module")
+def primary() -> Iterator[RealServer]:
+    module = built_module()
+    if module is None:
+        pytest.skip("no C compiler, so there is no module")
+    with valkey_server("--loadmodule", module, "--repl-diskless-sync-delay", "0", tcp=True, persistent=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def replica(primary: RealServer) -> Iterator[RealServer]:
+    with valkey_server("--replicaof", f"127.0.0.1 {primary.port}") as server:
+        with Wire(primary.unix_path) as wire:
+            assert wire.ask("SET", "{emq}:joined", "1") == b"OK"
+            assert wire.ask("WAIT", 1, 10_000) == 1
+        yield server
+
+
+def digest(wire: Wire) -> object:
+    return wire.ask("DEBUG", "DIGEST")
+
+
+def test_a_replica_and_the_append_only_file_need_no_module(primary: RealServer, replica: RealServer) -> None:
+    body = ModuleBody(primary.unix_path)
+    ran: set[str] = set()
+    try:
+        with Wire(replica.unix_path) as copy:
+            for number, sample in enumerate(SAMPLES):
+                case = Case(body, QueueKeys(f"q{number}"))
+                seed, call = sample.build(case)
+                if call.transition.name not in COMMANDS:
+                    continue
+                body.load(seed.state())
+                body.reply(call)
+                ran.add(call.transition.name)
+                assert body.wire.ask("WAIT", 1, 10_000) == 1
+                assert digest(copy) == digest(body.wire), f"the replica differs after {call.about}"
+            with_module = digest(body.wire)
+            assert copy.ask("COMMAND", "INFO", "EMQ.CLAIM") == [None], "the replica has it too, so nothing was shown"
+    finally:
+        body.close()
+    assert ran == COMMANDS, "a command has no sample"
+    arguments, primary._arguments = (
+        primary._arguments,
+        tuple(word for word in primary._arguments if word not in ("--loadmodule", built_module())),
+    )
+    try:
+        primary.restart()
+        with Wire(primary.unix_path) as alone:
+            assert alone.ask("COMMAND", "INFO", "EMQ.CLAIM") == [None]
+            assert digest(alone) == with_module
+    finally:
+        primary._arguments = arguments
