@@ -85,6 +85,19 @@ void emq_zrem_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **
     }
 }
 
+void emq_delete_jobs(struct emq_cmd *cmd, struct emq_key **rows, uint32_t count) {
+    RedisModuleString *gone[EMQ_BATCH_MAX];
+    if (count == 0) return;
+    for (uint32_t i = 0; i < count; i++) {
+        RedisModule_DeleteKey(rows[i]->open);
+        gone[i] = rows[i]->name;
+        RedisModule_SignalModifiedKey(cmd->ctx, rows[i]->name);
+        RedisModule_NotifyKeyspaceEvent(cmd->ctx, REDISMODULE_NOTIFY_GENERIC, "del", rows[i]->name);
+    }
+    RedisModule_Replicate(cmd->ctx, "DEL", "v", gone, (size_t)count);
+    for (uint32_t i = 0; i < count; i++) emq_delete_job(cmd, rows[i]); /* what hangs on it: the row is gone */
+}
+
 int emq_reply_ids(struct emq_cmd *cmd, RedisModuleString **ids, uint32_t count) {
     RedisModule_ReplyWithArray(cmd->ctx, (long)count);
     for (uint32_t i = 0; i < count; i++) RedisModule_ReplyWithString(cmd->ctx, ids[i]);

@@ -24,6 +24,8 @@ void emq_set_aside(struct emq_cmd *cmd, struct emq_key *row, struct emq_trouble 
 /* As their namesakes of write.c, for at most EMQ_BATCH_MAX members. */
 void emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisModuleString **ids, uint32_t count);
 void emq_zrem_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **ids, uint32_t count);
+/* The rows are there, and each is given once. All that hangs on them goes as well (rule 8). */
+void emq_delete_jobs(struct emq_cmd *cmd, struct emq_key **rows, uint32_t count);
 
 int emq_reply_ids(struct emq_cmd *cmd, RedisModuleString **ids, uint32_t count); /* one array, also within a reply */
 

@@ -23,6 +23,7 @@ struct batch {
     struct ending all[EMQ_BATCH_MAX];
     struct emq_parent parents[EMQ_BATCH_MAX];
     RedisModuleString *leases[EMQ_BATCH_MAX];
+    struct emq_key *rows[EMQ_BATCH_MAX]; /* of the completed */
     uint32_t count, over, leased, completed;
     struct emq_key *active;
 };
@@ -82,9 +83,7 @@ static void tell(struct emq_cmd *cmd, struct ending *ending) {
 static void retire(struct emq_cmd *cmd, struct batch *batch) {
     emq_zrem_all(cmd, batch->active, batch->leases, batch->leased);
     cmd->ended = batch->leased;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        if (batch->all[i].answer == COMPLETED) emq_delete_job(cmd, batch->all[i].row);
-    }
+    emq_delete_jobs(cmd, batch->rows, batch->completed);
     for (uint32_t i = 0; i < batch->count; i++) {
         if (batch->all[i].answer == COMPLETED) leave(cmd, &batch->all[i]);
     }
@@ -108,7 +107,7 @@ static bool look(struct emq_cmd *cmd, struct batch *batch) {
         }
         ending->answer = judge(cmd, batch, place);
         if (ending->answer != COMPLETED) continue;
-        batch->completed++;
+        batch->rows[batch->completed++] = ending->row;
         if (ending->leased) batch->leases[batch->leased++] = *ending->job;
         if (ending->keep_ms > 0) {
             ending->kept = emq_open_below(cmd, "job:", emq_text_of(*ending->job), ":result", EMQ_HASH, true);
