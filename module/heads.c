@@ -61,15 +61,27 @@ void emq_send_off(struct emq_cmd *cmd, struct emq_odds *odds) {
 }
 
 /* The row's `claimed_at` is the module's own: other speakers may ignore it. */
+static void lease_row(struct emq_cmd *cmd, struct emq_key *row, RedisModuleString *token, RedisModuleString *claimed) {
+    RedisModuleString *state = emq_words[EMQ_STATE], *active = emq_words[EMQ_ACTIVE];
+    RedisModule_HashSet(row->open, REDISMODULE_HASH_NONE, emq_words[EMQ_ATTEMPTS], token, state, active,
+                        emq_words[EMQ_CLAIMED_AT], claimed, NULL);
+    RedisModule_Replicate(cmd->ctx, "HSET", "sssssss", row->name, emq_words[EMQ_ATTEMPTS], token, state, active,
+                          emq_words[EMQ_CLAIMED_AT], claimed);
+    RedisModule_SignalModifiedKey(cmd->ctx, row->name);
+    RedisModule_NotifyKeyspaceEvent(cmd->ctx, REDISMODULE_NOTIFY_HASH, "hset", row->name);
+}
+
 void emq_lease_all(struct emq_cmd *cmd, struct emq_key *active, struct emq_ready *jobs, uint32_t count,
                    long long lease_ms) {
     if (count == 0) return;
-    RedisModuleString *ids[EMQ_WALK_MAX], *claimed = emq_number(cmd, emq_now(cmd));
+    RedisModuleString *ids[EMQ_WALK_MAX], *claimed = emq_number(cmd, emq_now(cmd)), *token = emq_words[EMQ_ONE];
+    long long told = 1;
     for (uint32_t i = 0; i < count; i++) {
-        RedisModuleString *pairs[] = {emq_words[EMQ_ATTEMPTS], emq_number(cmd, jobs[i].made + 1),
-                                      emq_words[EMQ_STATE],    emq_words[EMQ_ACTIVE],
-                                      emq_words[EMQ_CLAIMED_AT], claimed};
-        emq_hset(cmd, jobs[i].row, pairs, sizeof pairs / sizeof *pairs);
+        if (jobs[i].made + 1 != told) {
+            told = jobs[i].made + 1;
+            token = emq_number(cmd, told);
+        }
+        lease_row(cmd, jobs[i].row, token, claimed);
         ids[i] = jobs[i].id;
     }
     emq_zadd_all(cmd, active, emq_now(cmd) + lease_ms, ids, count);
