@@ -1,4 +1,4 @@
-"""What does a transition cost the server: by its script, and by the module's command?
+"""What a transition costs the server: by its script, and by the module's command.
 
     python bench/transitions.py [--json] [--jobs 20000] [--module PATH]
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
-sys.path[:0] = [str(Path(__file__).parents[1])]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from echomq.ids import JobId
 from echomq.keys import QueueKeys
@@ -40,6 +40,7 @@ PIPELINE = 500
 
 
 def packed(call: Call[object], *, by_module: bool) -> list[bytes | str | int]:
+    """Return the command of a call."""
     if by_module:
         return [f"EMQ.{call.transition.name.upper()}", *call.keys, *call.args]
     return [b"EVALSHA", body_of(call.transition).sha1, len(call.keys), *call.keys, *call.args]
@@ -65,6 +66,7 @@ def measure(wire: Wire, calls: Iterable[Call[object]], *, by_module: bool) -> tu
 
 
 def flat(wire: Wire, jobs: Sequence[JobId], *, by_module: bool) -> dict[str, float]:
+    """Return what the steps of jobs of the flat set cost."""
     keys = QueueKeys("bench")
     wire.ask("FLUSHALL")
     cost: dict[str, float] = {}
@@ -84,6 +86,7 @@ def flat(wire: Wire, jobs: Sequence[JobId], *, by_module: bool) -> dict[str, flo
 
 
 def lanes(wire: Wire, jobs: Sequence[JobId], *, by_module: bool, count: int = 100) -> dict[str, float]:
+    """Return what the steps of jobs in so many lanes cost."""
     keys = QueueKeys("bench")
     wire.ask("FLUSHALL")
     cost: dict[str, float] = {}
@@ -97,6 +100,7 @@ def lanes(wire: Wire, jobs: Sequence[JobId], *, by_module: bool, count: int = 10
 
 
 def main() -> None:
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)

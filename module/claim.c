@@ -16,6 +16,7 @@ struct walk {
     struct misplaced misplaced[EMQ_WALK_MAX];
     uint32_t walked, astray;
     struct emq_key *row; /* of the job to serve, or NULL: its id is the last of ids */
+    RedisModuleString *payload;
     long long made;
 };
 
@@ -24,15 +25,18 @@ static struct emq_trouble judge(struct emq_cmd *cmd, struct walk *walk, RedisMod
     struct emq_key *row = emq_row_of(cmd, emq_text_of(id));
     if (row->wrong) return emq_broken_row(id);
     walk->ids[walk->walked++] = id;
-    RedisModuleString *attempts = emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]);
+    static const enum emq_word fields[3] = {EMQ_ATTEMPTS, EMQ_GROUP, EMQ_PAYLOAD};
+    RedisModuleString *values[3];
+    emq_hget_three(cmd, row, fields, values);
+    RedisModuleString *attempts = values[0], *group = values[1];
     if (attempts == NULL) return trouble;
-    RedisModuleString *group = emq_hget(cmd, row, emq_words[EMQ_GROUP]);
     if (group != NULL) {
         walk->misplaced[walk->astray++] = (struct misplaced){row, id, NULL, group};
         return trouble;
     }
     if (!emq_counts(attempts, 0, &walk->made)) return emq_miscounted(row, EMQ_ATTEMPTS);
     walk->row = row;
+    walk->payload = values[2];
     return trouble;
 }
 
@@ -51,12 +55,12 @@ static struct emq_trouble look(struct emq_cmd *cmd, struct walk *walk, struct em
     return trouble;
 }
 
-static int answer(struct emq_cmd *cmd, struct walk *walk, RedisModuleString *payload) {
+static int answer(struct emq_cmd *cmd, struct walk *walk) {
     if (walk->row == NULL) return RedisModule_ReplyWithArray(cmd->ctx, 0);
     RedisModule_ReplyWithArray(cmd->ctx, 3);
     RedisModule_ReplyWithString(cmd->ctx, walk->ids[walk->walked - 1]);
-    if (payload != NULL) {
-        RedisModule_ReplyWithString(cmd->ctx, payload);
+    if (walk->payload != NULL) {
+        RedisModule_ReplyWithString(cmd->ctx, walk->payload);
     } else {
         RedisModule_ReplyWithNull(cmd->ctx);
     }
@@ -68,6 +72,7 @@ int emq_claim(struct emq_cmd *cmd) {
     struct walk walk;
     walk.walked = walk.astray = 0;
     walk.row = NULL;
+    walk.payload = NULL;
     long long lease_ms;
     if (!emq_argument(cmd, LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &lease_ms)) return REDISMODULE_OK;
     cmd->base = emq_text_of(cmd->argv[BASE]);
@@ -81,7 +86,6 @@ int emq_claim(struct emq_cmd *cmd) {
         walk.misplaced[i].lane = emq_look_lane(cmd, walk.misplaced[i].group);
         if (walk.misplaced[i].lane->is.troubled) return emq_reply_trouble(cmd, walk.misplaced[i].lane->trouble);
     }
-    RedisModuleString *payload = walk.row == NULL ? NULL : emq_hget(cmd, walk.row, emq_words[EMQ_PAYLOAD]);
 
     for (uint32_t i = 0; i < walk.walked; i++) emq_zrem(cmd, pending, walk.ids[i]);
     for (uint32_t i = 0; i < walk.astray; i++) {
@@ -90,5 +94,5 @@ int emq_claim(struct emq_cmd *cmd) {
     }
     if (walk.astray > 0) emq_close_lanes(cmd);
     if (walk.row != NULL) emq_lease(cmd, walk.row, active, walk.ids[walk.walked - 1], walk.made + 1, lease_ms);
-    return answer(cmd, &walk, payload);
+    return answer(cmd, &walk);
 }

@@ -21,7 +21,10 @@ int emq_complete(struct emq_cmd *cmd) {
     cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
     if (row->wrong) return emq_reply_trouble(cmd, emq_broken_row(id));
-    RedisModuleString *attempts = emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]);
+    static const enum emq_word fields[3] = {EMQ_ATTEMPTS, EMQ_GROUP, EMQ_PARENT};
+    RedisModuleString *values[3];
+    emq_hget_three(cmd, row, fields, values);
+    RedisModuleString *attempts = values[0], *group = values[1], *over = values[2];
     if (attempts == NULL) return emq_reply_number(cmd, 0);
     if (!emq_holds(attempts, cmd->argv[TOKEN])) return emq_reply_stale(cmd);
     if (emq_is_given(cmd, KEEP) && !emq_argument(cmd, KEEP, "result_ttl_ms", 0, EMQ_WHOLE_MAX, &keep_ms)) {
@@ -32,11 +35,9 @@ int emq_complete(struct emq_cmd *cmd) {
     struct emq_trouble trouble = emq_look_counter(cmd, metrics, emq_words[EMQ_COUNT], &count);
     if (trouble.fault == EMQ_SOUND) trouble = emq_look_ceiling(cmd, active);
 
-    RedisModuleString *group = emq_hget(cmd, row, emq_words[EMQ_GROUP]);
     struct emq_looked *lane = group != NULL ? emq_look_lane(cmd, group) : NULL;
     if (lane != NULL && lane->is.troubled) return emq_reply_trouble(cmd, lane->trouble);
     struct emq_parent parent = {0};
-    RedisModuleString *over = emq_hget(cmd, row, emq_words[EMQ_PARENT]);
     if (over != NULL && trouble.fault == EMQ_SOUND) {
         trouble = emq_look_parent(cmd, over, emq_hget(cmd, row, emq_words[EMQ_PARENT_QUEUE]), &parent);
     }

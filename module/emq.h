@@ -175,6 +175,9 @@ struct emq_trouble emq_wrong(const struct emq_key *key); /* EMQ_SOUND when the t
 bool emq_is_absent(const struct emq_key *key);
 long long emq_length(const struct emq_key *key); /* of a list, hash, set or zset; 0 when absent or wrong */
 RedisModuleString *emq_hget(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field);
+/* Three fields in one call; NULL for each that is absent. */
+void emq_hget_three(struct emq_cmd *cmd, struct emq_key *key, const enum emq_word fields[3],
+                    RedisModuleString *values[3]);
 bool emq_zscore(struct emq_key *key, RedisModuleString *member, double *score);
 bool emq_is_member(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member); /* of a set */
 /* A counter of a hash before it is raised: 0 when absent. Trouble when raising it would fail. */

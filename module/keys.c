@@ -120,6 +120,15 @@ RedisModuleString *emq_hget(struct emq_cmd *cmd, struct emq_key *key, RedisModul
     return emq_own(cmd, value);
 }
 
+void emq_hget_three(struct emq_cmd *cmd, struct emq_key *key, const enum emq_word fields[3],
+                    RedisModuleString *values[3]) {
+    values[0] = values[1] = values[2] = NULL;
+    if (key->wrong || key->open == NULL) return;
+    RedisModule_HashGet(key->open, REDISMODULE_HASH_NONE, emq_words[fields[0]], &values[0], emq_words[fields[1]],
+                        &values[1], emq_words[fields[2]], &values[2], NULL);
+    for (int i = 0; i < 3; i++) emq_own(cmd, values[i]);
+}
+
 bool emq_zscore(struct emq_key *key, RedisModuleString *member, double *score) {
     return !key->wrong && key->open != NULL && RedisModule_ZsetScore(key->open, member, score) == REDISMODULE_OK;
 }
