@@ -36,7 +36,7 @@ from tests.servers import valkey_server
 
 MODULE = Path(__file__).parents[1] / "module" / "emq.so"
 LEASE_MS = 3_600_000
-PIPELINE = 500
+PIPELINE = 200
 
 
 def packed(call: Call[object], *, by_module: bool) -> list[bytes | str | int]:
@@ -47,22 +47,31 @@ def packed(call: Call[object], *, by_module: bool) -> list[bytes | str | int]:
 
 
 def measure(wire: Wire, calls: Iterable[Call[object]], *, by_module: bool) -> tuple[float, list[Reply]]:
-    """Return microseconds of server time a call, and the replies."""
+    """Return microseconds of server time a call, and the replies.
+
+    The server's clock runs on while something else has the processor, so each pipeline is a measurement of its own, and
+    the quarter that was disturbed least decides.
+    """
     listed = list(calls)
     if not by_module:
         wire.ask("SCRIPT", "LOAD", body_of(listed[0].transition).text)
+    command = f"EMQ.{listed[0].transition.name.upper()}" if by_module else "evalsha"
     wire.ask("CONFIG", "RESETSTAT")
     replies: list[Reply] = []
+    costs: list[float] = []
+    calls_before = spent_before = 0
     for at in range(0, len(listed), PIPELINE):
         replies += wire.pipeline([packed(call, by_module=by_module) for call in listed[at : at + PIPELINE]])
+        stats = cast("bytes", wire.ask("INFO", "commandstats")).decode()
+        found = re.search(rf"cmdstat_{re.escape(command)}:calls=(\d+),usec=(\d+)", stats, re.IGNORECASE)
+        assert found is not None, stats
+        calls_now, spent_now = int(found[1]), int(found[2])
+        costs.append((spent_now - spent_before) / (calls_now - calls_before))
+        calls_before, spent_before = calls_now, spent_now
     for reply in replies:
         if isinstance(reply, ErrorReply):
             raise reply
-    command = f"EMQ.{listed[0].transition.name.upper()}" if by_module else "evalsha"
-    stats = cast("bytes", wire.ask("INFO", "commandstats")).decode()
-    found = re.search(rf"cmdstat_{re.escape(command)}:calls=(\d+),usec=(\d+)", stats, re.IGNORECASE)
-    assert found is not None, stats
-    return int(found[2]) / int(found[1]), replies
+    return sorted(costs)[len(costs) // 4], replies
 
 
 def flat(wire: Wire, jobs: Sequence[JobId], *, by_module: bool) -> dict[str, float]:
