@@ -194,8 +194,8 @@ def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
         (("queue", "burn", "mail"), 2, b"No such command"),
         (("lane", "pause", "mail", "a b"), 2, b"is not a valid lane name"),
         (("lane", "limit", "mail", "acme", "many"), 2, b"none, or a whole number"),
-        (("lane", "limit", "mail", "acme", "0"), 2, b"is not possible"),
-        (("queue", "concurrency", "mail", "0"), 2, b"is not possible"),
+        (("lane", "limit", "mail", "acme", "0"), 2, b"cannot be 0"),
+        (("queue", "concurrency", "mail", "0"), 2, b"cannot be 0"),
         (("job", "add", "mail", "x", "--lane", "{x}"), 2, b"is not a valid lane name"),
     ],
 )
