@@ -7,7 +7,8 @@ each. It looks after due and lapsed jobs itself then, at the instant that the se
 it does not park but lingers for `gather_ms` and asks for what has gathered.
 
 A token that woke the worker is an obligation: its worth goes with the next ask, which hands on what is left of it, or,
-when there is no room for an ask, back to the server.
+when there is no room for an ask, back to the server. A worker whose asks leave work behind for a while says so like
+one that found it without having been woken: whoever is parked then is woken, however its own wake-up was lost.
 """
 
 import asyncio
@@ -38,6 +39,10 @@ from echomq.worker.upkeep import Upkeep
 __all__ = ["Fetch"]
 
 _WAIT_MAX_MS: Final = 2_000
+
+# Work that is left behind for so long is told to whoever may be parked: a worker that was killed on its way from a
+# wake-up to its ask, or a program that leaves one token for a flood (W27), strands nobody for longer.
+_LEFT_MS: Final = 100
 _WAKE_S: Final = 1.0
 
 # The server says that jobs are due, and nothing is left to do about it: so often in a row before a beat is waited.
@@ -84,6 +89,7 @@ class Fetch(Service):
         self._linger = Linger(options.gather_ms)
         self._alarm = Alarm(self._rings)
         self._worth = b""
+        self._left_since_ms: int | None = None
         self._dues = 0
         self._asks_at_once = False
         self._is_full = False
@@ -160,8 +166,8 @@ class Fetch(Service):
     # --- asking -----------------------------------------------------------------------------------------------------
 
     async def _ask(self, size: int) -> None:
-        self._worth = self._worth or self._idle.take_held()
         sent_ms = self._clock.monotonic_ms()
+        self._worth = self._worth or self._idle.take_held() or self._of_what_is_left(sent_ms)
         self._alarm.asked()
         answer = await self._jobs.take(
             lease_ms=self._options.lease_ms,
@@ -177,6 +183,7 @@ class Fetch(Service):
         match answer:
             case Paused():
                 self.is_idle = False
+                self._left_since_ms = None
                 await self._park(self._park_ms)
             case Taken(jobs=jobs):
                 if answer.broken:
@@ -188,11 +195,23 @@ class Fetch(Service):
                 elif worth not in (b"", BEAT):
                     self._counts.woken_in_vain += 1
                 self._linger.asked(len(jobs))
+                if not answer.more:
+                    self._left_since_ms = None
+                elif self._left_since_ms is None:
+                    self._left_since_ms = sent_ms
                 self.is_idle = len(jobs) < size and not answer.more
                 if self.is_idle:
                     await self._wait(answer)
             case _:
                 assert_never(answer)
+
+    def _of_what_is_left(self, now_ms: int) -> bytes:
+        """Return the worth to tell when our asks have left work behind for a while: that of one who was not woken."""
+        since_ms = self._left_since_ms
+        if since_ms is None or now_ms - since_ms < _LEFT_MS:
+            return b""
+        self._left_since_ms = now_ms
+        return BEAT
 
     async def _wait(self, answer: Taken) -> None:
         """Do what is due, or park until something is, or somebody wakes us."""

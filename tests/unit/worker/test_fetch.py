@@ -82,6 +82,7 @@ class Upkeep:
 class Bench:
     def __init__(self, *, ready: int, slots: int, gather_ms: int = HOUR_MS, beat_ms: int = 1_000) -> None:
         self.queue = Queue(ready)
+        self.clock = HandClock(1_000)
         self.upkeep = Upkeep()
         self.parking = FakeParking()
         self.slots = slots
@@ -93,7 +94,7 @@ class Bench:
             WorkerOptions(concurrency=slots, gather_ms=gather_ms, beat_ms=beat_ms, lease_ms=5_000),
             self.counts,
             cast("worker_upkeep.Upkeep", self.upkeep),
-            clock=HandClock(1_000),
+            clock=self.clock,
             dice=FixedDice(0.0),
             new_parking=self._new_parking,
             free=lambda: self.slots - self.running,
@@ -184,6 +185,28 @@ async def test_it_goes_on_at_once_while_the_server_has_more() -> None:
     bench.queue.instead = [taken(more=True), taken(claimed(1), more=True), taken(wait_ms=9)]
     bench.fetch.start()
     await until(lambda: bench.queue.sizes == [4, 4, 3])
+    await bench.end()
+
+
+async def test_work_that_is_left_behind_for_a_while_is_told_as_by_one_who_was_not_woken() -> None:
+    bench = Bench(ready=100, slots=1)
+    bench.fetch.start()
+    for _ in range(3):
+        await bench.settle_down()
+        bench.clock.now_ms += 60
+        bench.free(1)
+    await bench.settle_down()
+    assert bench.queue.worths == [b"", b"", b"beat", b""], "after 120 ms, and again not before another 100"
+    bench.clock.now_ms += 1_000
+    bench.queue.ready = 0
+    bench.free(1)
+    await bench.parked()
+    assert bench.queue.worths[4:] == [b"beat"]
+    bench.queue.ready = 1
+    bench.clock.now_ms += 1_000
+    bench.parking.end(b"1")
+    await bench.settle_down()
+    assert bench.queue.worths[5:] == [b"1"], "nothing was left since it parked"
     await bench.end()
 
 
