@@ -56,8 +56,6 @@ async def main(url: str, queue: str, options: dict[str, int]) -> None:
     handles_signals = not options.pop("plain_run", 0)
     if handles_signals:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what comes when the worker has ended changes nothing any more
-    else:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins without it
     async with EchoMQ(url) as app:
         worker = Worker(app, queue, handle, options=WorkerOptions(**options))  # type: ignore[arg-type]  # whole numbers
         asyncio.get_running_loop().call_soon(say, "ready")
@@ -67,4 +65,5 @@ async def main(url: str, queue: str, options: dict[str, int]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins with it ignored
     asyncio.run(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3])))
