@@ -52,6 +52,7 @@ class Keys:
     step: int = 2
     asked: int = 0
     memory: Memory = field(default_factory=Memory)
+    server: str = "valkey://here:6379/0"
 
     def run(self, call: Call[Answer]) -> Answer:
         return self.memory.run(call)

@@ -178,7 +178,7 @@ def test_an_empty_list_says_so() -> None:
 
     assert verbs.list_jobs(Memory().jobs(), Keys(), said.view, "dead", limit=1, newest_first=None) == Exit.DONE
     assert said.out.getvalue() == ""
-    assert said.talk == "echomq: no job of mail is in dead\nechomq: there is nothing in mail\n"
+    assert said.talk == "echomq: no job of mail is in dead\nechomq: there is nothing in mail on valkey://here:6379/0\n"
 
 
 def test_a_list_of_what_waits_says_that_lanes_have_jobs_too() -> None:
@@ -250,7 +250,7 @@ def test_an_empty_list_of_a_mistyped_queue_names_the_near_one() -> None:
     server = Keys([b"emq:{mail}:pending"])
 
     assert verbs.list_jobs(Memory().jobs("mial"), server, said.view, "dead", limit=1, newest_first=None) == Exit.DONE
-    assert said.talk.splitlines()[-1] == "echomq: there is nothing in mial; did you mean mail?"
+    assert said.talk.splitlines()[-1] == "echomq: there is nothing in mial on valkey://here:6379/0; did you mean mail?"
 
 
 @pytest.mark.parametrize("word", ["completed", "failed"])

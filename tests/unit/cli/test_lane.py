@@ -90,7 +90,7 @@ def test_a_queue_without_lanes_says_so_and_names_the_near_queue() -> None:
     assert said.out.getvalue() == ""
     assert said.talk.splitlines() == [
         "echomq: mial has no lanes",
-        "echomq: there is nothing in mial; did you mean mail?",
+        "echomq: there is nothing in mial on valkey://here:6379/0; did you mean mail?",
     ]
 
 
