@@ -88,8 +88,6 @@ def _check_manners(before: View, after: View, lane: bytes, got: list[bytes]) -> 
     if len(waiting) > NEAR:
         return
     fresh = [_is_fresh(before, job) for job in waiting]
-    if fresh != sorted(fresh):
-        return
     places, owes = foretell_places(fresh, len(got), owes=lane in before.owing())
     want = [waiting[place] for place in places]
     assert got == want, f"{got} of the lane {lane!r} were served, and it is the turn of {want}"
