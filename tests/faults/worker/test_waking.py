@@ -5,6 +5,7 @@ Where a beat is an hour, only a wake-up can start a job: a lost one shows as a t
 
 import asyncio
 import contextlib
+import random
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -378,6 +379,49 @@ async def test_a_delayed_job_is_watched_for_by_one_worker_and_starts_when_it_is_
     # by that, and asks; who ran the job asks once more; each may park again.
     assert sent.count("take") <= 5
     assert sent.count("BLPOP") <= 4
+
+
+async def test_no_delayed_job_is_left_lying_however_many_workers_watch_in_turn(
+    app: EchoMQ, queue: str, probe: Probe
+) -> None:
+    total, started, all_started = 300, 0, asyncio.Event()
+
+    async def handler(run: Run) -> None:
+        nonlocal started
+        started += 1
+        if started == total:
+            all_started.set()
+
+    jobs, dice = app.jobs(queue), random.Random(7)
+    workers = [
+        Worker(app, queue, handler, options=WorkerOptions(concurrency=1 + number % 3, beat_ms=HOUR_MS))
+        for number in range(5)
+    ]
+    async with serving_all(workers):
+        await probe.parked(5)
+        for number in range(total):
+            delay_ms = dice.choice([1, 7, 40, 200, 700])
+            await jobs.enqueue_in(b"", delay_ms=delay_ms, lane="a" if number % 2 else None)
+            await asyncio.sleep(dice.random() / 150)  # over two seconds, so that the watch changes hands
+        async with asyncio.timeout(PATIENCE_S):
+            await all_started.wait()
+    assert sum(worker.counts.promoted for worker in workers) == total
+
+
+async def test_the_first_of_many_due_jobs_starts_before_all_are_promoted(app: EchoMQ, queue: str, probe: Probe) -> None:
+    jobs, total = app.jobs(queue), 2_000
+    left_at_first: list[int] = []
+
+    async def handler(run: Run) -> None:
+        if not left_at_first:
+            left_at_first.append((await jobs.counts())["schedule"])
+
+    await asyncio.gather(*[jobs.enqueue_at(b"", at_ms=1, lane=f"lane-{number % 10}") for number in range(total)])
+    await counted(jobs, schedule=total)
+    options = WorkerOptions(concurrency=10, beat_ms=HOUR_MS, promote_every_ms=HOUR_MS)
+    async with serving(Worker(app, queue, handler, options=options)):
+        await counted(jobs, completed=total, schedule=0)
+    assert left_at_first[0] > total / 2
 
 
 async def test_jobs_that_a_worker_put_off_itself_start_when_they_are_due(app: EchoMQ, queue: str, probe: Probe) -> None:
