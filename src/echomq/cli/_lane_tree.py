@@ -15,7 +15,7 @@ from echomq.cli.arguments import (
     examples,
     noun,
     number_or_none,
-    on_app,
+    on_both,
     on_lanes,
 )
 from echomq.cli.render import View
@@ -106,10 +106,7 @@ def move(
 ) -> None:
     """Move a job that waits in a lane into another one."""
     view = View.of_terminal(is_json=json)
-    on_app(
-        url,
-        lambda app, _client: verbs.move(app.blocking_jobs(queue), app.blocking_lanes(queue), view, job, lane),
-    )
+    on_both(url, queue, lambda jobs, lanes, client: verbs.move(jobs, lanes, client, view, job, lane))
 
 
 @lane_app.command(epilog=examples("echomq lane drain mail acme", "echomq lane drain mail acme --yes"))

@@ -146,7 +146,7 @@ def weight(lanes: BlockingLanes, client: Asker, view: View, lane: str, share: in
     return Exit.DONE
 
 
-def move(jobs: BlockingJobs, lanes: BlockingLanes, view: View, job: str, lane: str) -> int:
+def move(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker, view: View, job: str, lane: str) -> int:
     """Move a waiting job into another lane."""
     jid = JobId.parse(job)
     answer = lanes.reassign(jid, lane)
@@ -163,7 +163,7 @@ def move(jobs: BlockingJobs, lanes: BlockingLanes, view: View, job: str, lane: s
             view.say(
                 f"echomq: job {jid} is in no lane: only a job that was added with one can be moved"
                 if is_there
-                else f"echomq: {jobs.queue} has no job {jid}"
+                else f"echomq: {jobs.queue} has no job {jid} on {client.server}"
             )
             return Exit.NOT_SO
         case _:

@@ -62,10 +62,10 @@ def counts(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker, view: View) 
 
 def pause(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker, view: View) -> int:
     """Pause the queue: no job starts until it is resumed, running ones go on."""
-    unknown = None if any(jobs.counts().by_name.values()) else nothing_in(jobs.queue, client)
+    unknown = _unknown(jobs, client, jobs.counts())
     jobs.pause()
     view.record({"queue": jobs.queue, "paused": True, **_load(jobs, lanes, client)})
-    if unknown:  # asked before: now its pause stands there
+    if unknown:
         view.say(f"echomq: {unknown}")
         view.say(
             f"echomq: it is paused all the same, for jobs that may come: `echomq queue resume {jobs.queue}` ends it"
@@ -85,12 +85,15 @@ def resume(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker, view: View) 
 def concurrency(jobs: BlockingJobs, client: Asker, view: View, most: int | None) -> int:
     """Set how many jobs of the queue may run at once, on all workers together, or take the ceiling away."""
     before = jobs.counts()
+    unknown = _unknown(jobs, client, before)
     jobs.set_concurrency(most)
     view.record(
         {"queue": jobs.queue, "concurrency": none_for_people(view, most), "running": before["active"]},
     )
-    if not any(before[name] for name in COUNT_NAMES):
-        hint(jobs.queue, client, view)
+    if unknown:
+        view.say(f"echomq: {unknown}")
+    if unknown and most is not None:
+        view.say(f"echomq: its ceiling is set all the same: `echomq queue concurrency {jobs.queue} none` takes it away")
     return Exit.DONE
 
 
@@ -163,6 +166,11 @@ def _obliterate(jobs: BlockingJobs, view: View, inside: int, *, force: bool) -> 
 
 def _jobs(count: int) -> str:
     return f"{count:,} job{'' if count == 1 else 's'}"
+
+
+def _unknown(jobs: BlockingJobs, client: Asker, found: Counts) -> str | None:
+    """Return the sentence that a queue has nothing; ask before a setting is made, which then stands there."""
+    return None if any(found.by_name.values()) else nothing_in(jobs.queue, client)
 
 
 def _load(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker) -> dict[str, Plain]:

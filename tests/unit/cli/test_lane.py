@@ -13,9 +13,8 @@ from echomq.cli.names import Asker
 from echomq.cli.render import View
 from echomq.errors import InvalidId, InvalidName, InvalidOption
 from echomq.records import Claimed, NewJob, Taken
-from echomq.resp.reply import Reply
 from echomq.transitions.call import Call
-from tests.unit.cli.stage import Keys, Memory, Said
+from tests.unit.cli.stage import Keys, Memory, Said, Server
 
 ABSENT = "JOB0NgWefAEJfs"
 
@@ -256,8 +255,8 @@ def test_settings_of_a_mistyped_lane_are_made_and_the_near_name_is_mentioned(mem
         assert ["paused", "True"] in said.lines
     assert first.talk.splitlines() == [
         (
-            "echomq: lane zooo of mail is paused now, though nothing is known of it; to undo that: echomq lane resume mail"
-            " zooo"
+            "echomq: lane zooo of mail is paused now, though nothing is known of it; to undo that: echomq lane resume"
+            " mail zooo"
         ),
         "echomq: no job of mail waits or runs in lane zooo; did you mean zoo?",
     ]
@@ -310,21 +309,12 @@ def test_a_setting_in_a_mistyped_queue_names_the_server_and_the_near_queue() -> 
 
     assert said.talk.splitlines() == [
         (
-            "echomq: lane acme of mial is paused now, though nothing is known of it; to undo that: echomq lane resume mial"
-            " acme"
+            "echomq: lane acme of mial is paused now, though nothing is known of it; to undo that: echomq lane resume"
+            " mial acme"
         ),
         "echomq: no job of mial waits or runs in lane acme",
         "echomq: there is nothing in mial on valkey://here:6379/0; did you mean mail?",
     ]
-
-
-class Server(Keys):
-    """Its walk finds the keys that its memory got meanwhile too."""
-
-    def command(self, *parts: bytes | str | int) -> Reply:
-        if parts[0] == "SCAN":
-            return [b"0", [*self.keys, *self.memory.body.dump()]]
-        return super().command(*parts)
 
 
 @pytest.mark.parametrize("setting", ["pause", "limit", "weight"])
@@ -434,7 +424,7 @@ def test_a_waiting_job_is_moved_and_moving_it_again_changes_nothing(memory: Memo
 
     for moved in (True, False):
         said = Said(is_json=True)
-        assert verbs.move(jobs, lanes, said.view, job, "acme") == Exit.DONE
+        assert verbs.move(jobs, lanes, Keys(), said.view, job, "acme") == Exit.DONE
         assert said.data == {"queue": "mail", "job": job, "lane": "acme", "moved": moved}
     assert (lanes.depth("acme"), lanes.depth("zoo")) == (3, 1)
 
@@ -448,14 +438,14 @@ def test_only_a_job_that_waits_in_a_lane_can_be_moved(memory: Memory) -> None:
     for job, words in (
         (str(running.job), "is active"),
         (flat, "is in no lane: only a job that was added with one can be moved"),
-        (ABSENT, f"mail has no job {ABSENT}\n"),
+        (ABSENT, f"mail has no job {ABSENT} on valkey://here:6379/0\n"),
     ):
         said = Said()
-        assert verbs.move(jobs, lanes, said.view, job, "zoo") == Exit.NOT_SO
+        assert verbs.move(jobs, lanes, Keys(), said.view, job, "zoo") == Exit.NOT_SO
         assert words in said.talk
         assert said.out.getvalue() == ""
     with pytest.raises(InvalidId):
-        verbs.move(jobs, lanes, Said().view, "JOB-1", "zoo")
+        verbs.move(jobs, lanes, Keys(), Said().view, "JOB-1", "zoo")
 
 
 def test_drain_asks_with_the_count_and_leaves_what_runs(memory: Memory) -> None:

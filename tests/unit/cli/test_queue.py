@@ -10,7 +10,7 @@ from echomq.cli import queue
 from echomq.cli.exits import Exit
 from echomq.errors import NoPermission
 from echomq.records import Claimed, Counts, Taken
-from tests.unit.cli.stage import Keys, Memory, Said
+from tests.unit.cli.stage import Keys, Memory, Said, Server
 
 MAIL = (b"emq:{mail}:pending", b"emq:{mail}:job:JOB0NgWefAEJfs", b"emq:{news}:meta", b"{emq}:version")
 
@@ -110,11 +110,13 @@ def test_a_ceiling_is_set_and_taken_away() -> None:
 
 
 def test_a_ceiling_of_a_mistyped_queue_is_told_the_near_name() -> None:
-    said = Said()
-
-    queue.concurrency(Memory().jobs("maill"), Keys(MAIL), said.view, 5)
-
-    assert "did you mean mail?" in said.talk
+    nothing = "echomq: there is nothing in maill on valkey://here:6379/0; did you mean mail?"
+    done = "echomq: its ceiling is set all the same: `echomq queue concurrency maill none` takes it away"
+    for most, told in ((5, [nothing, done]), (None, [nothing])):
+        said = Said()
+        server = Server(MAIL)
+        assert queue.concurrency(server.memory.jobs("maill"), server, said.view, most) == Exit.DONE
+        assert said.talk.splitlines() == told
 
 
 def test_drain_says_that_lanes_keep_their_jobs() -> None:
@@ -202,9 +204,8 @@ def test_pausing_a_mistyped_queue_is_told_the_near_name() -> None:
     # The queue that was meant goes on running, so this must not pass in silence.
     said = Said()
 
-    server = Keys(MAIL)
-    jobs, lanes = both("maill")
-    queue.pause(jobs, lanes, server, said.view)
+    server = Server(MAIL)
+    queue.pause(server.memory.jobs("maill"), server.memory.lanes("maill"), server, said.view)
 
     assert said.talk.splitlines() == [
         "echomq: there is nothing in maill on valkey://here:6379/0; did you mean mail?",
