@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, NoReturn, TypeVar
 
@@ -35,6 +35,7 @@ __all__ = [
     "on_both",
     "on_lanes",
     "on_queue",
+    "server_of",
 ]
 
 Url = Annotated[
@@ -104,15 +105,16 @@ def on_app(url: str | None, command: Callable[[EchoMQ, Asker], int]) -> NoReturn
         with EchoMQ(url) as app:
             client = app.new_blocking_client()
             try:
-                return command(app, _Client(client, _server_of(url)))
+                return command(app, _Client(client, server_of(url, os.environ)))
             finally:
                 client.close()
 
     end_with(run)
 
 
-def _server_of(url: str | None) -> str:
-    return f"the embedded server in {default_home(os.environ)}" if url is None else str(parse_address(url))
+def server_of(url: str | None, environ: Mapping[str, str]) -> str:
+    """Return which server an address stands for, without its password; None: the embedded one of the user's home."""
+    return f"the embedded server in {default_home(environ)}" if url is None else str(parse_address(url))
 
 
 def on_queue(url: str | None, queue: str, command: Callable[[BlockingJobs, Asker], int]) -> NoReturn:

@@ -55,7 +55,7 @@ def counts(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker, view: View) 
             "paused": client.run(is_paused(jobs.keys)),
         }
     )
-    if not any(found[name] for name in COUNT_NAMES):
+    if not _has_any(jobs, client, found):
         hint(jobs.queue, client, view)
     return Exit.DONE
 
@@ -77,7 +77,7 @@ def resume(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker, view: View) 
     """End a pause."""
     jobs.resume()
     view.record({"queue": jobs.queue, "paused": False, **_load(jobs, lanes, client)})
-    if not any(jobs.counts().by_name.values()):
+    if not _has_any(jobs, client, jobs.counts()):
         hint(jobs.queue, client, view)
     return Exit.DONE
 
@@ -125,7 +125,7 @@ def obliterate(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker, view: Vi
     before = jobs.counts()
     in_lanes = sum(info.depth for info in islice(lanes.list_all(), _LANES_MAX))
     inside = sum(before[name] for name in _SETS) + in_lanes
-    if not any(before[name] for name in COUNT_NAMES):
+    if not _has_any(jobs, client, before):
         hint(jobs.queue, client, view)
     if before["active"] and not force:
         view.say(
@@ -170,7 +170,12 @@ def _jobs(count: int) -> str:
 
 def _unknown(jobs: BlockingJobs, client: Asker, found: Counts) -> str | None:
     """Return the sentence that a queue has nothing; ask before a setting is made, which then stands there."""
-    return None if any(found.by_name.values()) else nothing_in(jobs.queue, client)
+    return None if _has_any(jobs, client, found) else nothing_in(jobs.queue, client)
+
+
+def _has_any(jobs: BlockingJobs, client: Asker, found: Counts) -> bool:
+    """Say whether a queue has or had jobs. Where it has, nobody needs to walk the server's keys for its name."""
+    return any(found.by_name.values()) or count_lanes(client, jobs.keys) > 0
 
 
 def _load(jobs: BlockingJobs, lanes: BlockingLanes, client: Asker) -> dict[str, Plain]:

@@ -162,6 +162,20 @@ def test_a_queue_that_has_keys_gets_no_hint() -> None:
     assert said.talk == ""
 
 
+def test_the_keys_are_not_walked_for_a_queue_whose_jobs_are_all_in_lanes() -> None:
+    server = Keys(MAIL)
+    jobs, lanes = server.memory.jobs("mial"), server.memory.lanes("mial")
+    jobs.enqueue(b"x", lane="acme")
+    said = Said()
+
+    for verb in (queue.counts, queue.pause, queue.resume):
+        assert verb(jobs, lanes, server, said.view) == Exit.DONE
+    queue.concurrency(jobs, server, said.view, 5)
+    queue.obliterate(jobs, lanes, server, said.view, force=False, yes=True)
+
+    assert (server.asked, said.talk) == (0, "")
+
+
 def test_a_user_who_may_not_walk_the_keys_gets_the_counts_all_the_same() -> None:
     class Refusing(Keys):
         def command(self, *parts: bytes | str | int) -> object:

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from echomq.cli.arguments import server_of
 from echomq.cli.demo import as_plain, sentences
 from echomq.cli.exits import Exit, Terminated, exit_code_of
 from echomq.cli.names import SLICES_MAX, find_queues, near, set_of
@@ -87,6 +88,18 @@ def test_an_id_of_another_speaker_that_is_none_has_no_instant(raw: bytes) -> Non
 
 def test_an_id_tells_when_it_was_minted() -> None:
     assert minted_at(JobId.smallest_at(1704067200007)) == "2024-01-01T00:00:00.007Z"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        (None, "the embedded server in /srv/emq"),
+        ("valkey://me:secret@10.0.0.5:7000/2", "valkey://me@10.0.0.5:7000/2"),
+        ("unix:///run/emq.sock", "unix:///run/emq.sock"),
+    ],
+)
+def test_a_server_is_named_without_its_password(url: str | None, name: str) -> None:
+    assert server_of(url, {"ECHOMQ_HOME": "/srv/emq"}) == name
 
 
 def test_yes_asks_nobody() -> None:
