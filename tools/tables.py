@@ -43,7 +43,7 @@ QUEUE_KEYS: dict[str, tuple[str, str, str, str]] = {
         "taken, or take finds nothing",
     ),
     "lanes": ("zset", "lanes with jobs waiting or in flight, score 0 (ours)", "whatever changes a lane", "empty"),
-    "rota": ("hash", "`flat`, `turn`, `left`: where the rota stands (ours)", "take", "when the ring says it all"),
+    "rota": ("hash", "`flat`, `turn`, `left`: where the rota stands (ours)", "take", "empty"),
     "fresh_next": ("set", "lanes whose next place is a fresh job's (ours)", "take", "empty"),
     "watch": ("string", "who looks after due and lapsed jobs, and until when (ours)", "take", "its TTL"),
 }

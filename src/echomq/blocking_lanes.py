@@ -45,6 +45,7 @@ from echomq.transitions.gresume import gresume
 from echomq.transitions.gwclaim import gwclaim
 from echomq.transitions.gweight import gweight
 from echomq.transitions.lanes import lanes, one_lane
+from echomq.transitions.waiting import waiting
 
 __all__ = ["BlockingLanes"]
 
@@ -158,6 +159,21 @@ class BlockingLanes:
     def depth(self, lane: str) -> int:
         """Return how many jobs wait in the lane (protocol 4.16.12)."""
         return self._runner.run(depth(self._keys, lane))
+
+    def waiting(self) -> int:
+        """Return how many jobs wait in all lanes together: those without a lane are not among them (ours).
+
+        It asks for a thousand lanes at a time, so 100,000 of them are a hundred calls. Each lane is counted as it is
+        when its slice is read. A lane of another speaker counts from when a claim has met it.
+        """
+        count = 0
+        after: bytes | None = None
+        while True:
+            found = self._runner.run(waiting(self._keys, after=after))
+            count += found.count
+            after = found.after
+            if after is None:
+                return count
 
     def get(self, lane: str) -> LaneInfo:
         """Return one lane: how many jobs wait and run, and its settings. It costs no walk (ours).

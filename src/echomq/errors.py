@@ -79,7 +79,12 @@ class InvalidName(BadInput):
     """A queue name, group name or dedup id outside its character set (protocol 2.1)."""
 
     def __init__(self, what: str, value: object, allowed: str) -> None:
-        super().__init__(f"{value!r:.200} is not a valid {what}: allowed is {allowed}")
+        if isinstance(value, str):
+            sentence = f"{value!r:.200} is not a valid {what}: allowed is {allowed}"
+        else:
+            remedy = f": str({value!r:.200})" if isinstance(value, int) else ""  # ids of accounts are often numbers
+            sentence = f"a {what.removesuffix(' name')} must be a str, not {type(value).__name__}{remedy}"
+        super().__init__(sentence)
         self.what = what
         self.value = value
         self.allowed = allowed
@@ -118,7 +123,9 @@ class InvalidOption(BadInput):
     """A setting or a plain argument outside its range."""
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name}={value!r:.200} is not possible: allowed is {allowed}")
+        # A name in words is the beginning of a sentence; any other is the argument's own, as it stands in the call.
+        wrong = f"{name} cannot be {value!r:.200}" if " " in name else f"{name}={value!r:.200} is not possible"
+        super().__init__(f"{wrong}: allowed is {allowed}")
         self.name = name
         self.value = value
         self.allowed = allowed

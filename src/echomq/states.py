@@ -4,7 +4,7 @@
 """
 
 from enum import StrEnum
-from typing import Final, NoReturn
+from typing import Final, Self
 
 from echomq.errors import InvalidOption
 
@@ -24,15 +24,17 @@ class JobState(StrEnum):
 
 
 class _Named(StrEnum):
-    """An enumeration whose unknown names are the caller's mistake, with a sentence that lists the known ones."""
+    """Names of a kind. A state stands for its set; other names are the caller's mistake, and the error lists all."""
 
     @classmethod
-    def _missing_(cls, value: object) -> NoReturn:
+    def _missing_(cls, value: object) -> Self:
+        if value == JobState.SCHEDULED:
+            return cls("schedule")
         raise InvalidOption(cls.__name__, value, f"one of {', '.join(cls)}")
 
 
 class SetName(_Named):
-    """A sorted set of a queue that can be browsed. Note `schedule`: the set's name, while the state is `scheduled`."""
+    """A sorted set of a queue that can be browsed. `scheduled`, the state, stands for `schedule`, the set."""
 
     PENDING = "pending"
     ACTIVE = "active"

@@ -64,6 +64,7 @@ from echomq.transitions.set_concurrency import set_concurrency
 from echomq.transitions.take import take
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
+from echomq.transitions.waiting import waiting
 from echomq.transitions.wake import wake
 from tests.harness.case import Case
 from tests.harness.jobs import BLUE, GRANDPARENT, J1, J2, J3, J4, PARENT, RED
@@ -296,6 +297,7 @@ SAMPLES: Final = (
     Sample("depth", lambda c: (_lanes(c), depth(c.keys, RED))),
     Sample("lanes", lambda c: (_lanes(c).parked("other"), lanes(c.keys, limit=2))),
     Sample("lanes one", lambda c: (_lanes(c).weight(RED, 3).limit(RED, 7), one_lane(c.keys, RED))),
+    Sample("waiting", lambda c: (_lanes(c), waiting(c.keys))),
     Sample("set_concurrency", lambda c: (_lanes(c), set_concurrency(c.keys, 5))),
     Sample("set_concurrency none", lambda c: (_lanes(c).concurrency(2), set_concurrency(c.keys, None))),
     Sample("resume with work", lambda c: (_lanes(c).paused().concurrency(2), resume(c.keys))),

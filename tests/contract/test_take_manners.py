@@ -39,7 +39,8 @@ LANES = {
     "rrff": "1 3 2 4",
     "rrrf": "1 4 2 3",
     "rffr": "1 2 3 4",  # the newest was tried: the oldest is served, and that is a fresh one
-    "rrfr": "1 2 3 4",  # the newest was tried, so no fresh one is found behind the second
+    "rrfr": "1 3 2 4",  # the newest was tried as well: the fresh one between is found
+    "rrrfrr": "1 4 2 3 5 6",
     "frff": "1 2 3 4",
     "rrrrfff": "1 5 2 6 3 7 4",
     "ggff": "1 2 3 4",  # released: nothing is spent, they are fresh
@@ -57,6 +58,34 @@ def test_w32_after_a_tried_job_the_next_place_is_a_fresh_ones(case: Case, group:
         case.given(waiting(case, group, marks).weight(RED, len(marks)))
         assert order(case, [len(marks)]) == served, "in one turn"
     assert case.keys.fresh_next not in case.body.dump(), "nobody waits any more"
+
+
+@in_a_lane_and_flat
+def test_the_first_fresh_one_of_the_next_fifty_is_found_wherever_retries_lie(case: Case, group: str) -> None:
+    fresh_ones_keep_coming = "rr" + "r" * 47 + "f" + "rrr" + "f"
+    case.given(waiting(case, group, fresh_ones_keep_coming))
+    assert order(case, [1, 1, 1, 1]) == "1 50 2 54", "the older one first, though the newest is fresh as well"
+    the_fiftieth = "rr" + "r" * 49 + "f" + "r"
+    case.given(waiting(case, group, the_fiftieth))
+    assert order(case, [2]) == "1 52"
+
+
+@in_a_lane_and_flat
+def test_beyond_the_next_fifty_the_search_halves_if_the_newest_is_fresh(case: Case, group: str) -> None:
+    sorted_out = "rr" + "r" * 53 + "fff"
+    case.given(waiting(case, group, sorted_out))
+    assert order(case, [1, 1, 1, 1]) == "1 56 2 57"
+    a_retry_is_the_newest = "rr" + "r" * 50 + "f" + "r"
+    case.given(waiting(case, group, a_retry_is_the_newest))
+    assert order(case, [1, 1, 1, 1]) == "1 2 53 3", "it comes nearer with each retry that leaves"
+
+
+@in_a_lane_and_flat
+def test_the_search_is_made_once_for_a_lane_and_take(case: Case, group: str) -> None:
+    case.given(waiting(case, group, "rrfrrf"))
+    assert order(case, [6]) == "1 3 2 4 5 6"
+    case.given(waiting(case, group, "rrfrrf"))
+    assert order(case, [1] * 6) == "1 3 2 6 4 5"
 
 
 @in_a_lane_and_flat

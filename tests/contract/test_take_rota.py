@@ -123,6 +123,36 @@ def test_an_empty_ring_leaves_all_turns_to_the_flat_set(case: Case) -> None:
     case.shows(leased(seed.copy(), answer.jobs))
 
 
+def test_the_flat_set_keeps_its_place_while_no_lane_stands_on_the_ring(case: Case) -> None:
+    """A lane that enters again before the next take stands behind it."""
+    seed = case.seed().pending(J1, group=red).pending(J2).pending(J3)
+    case.given(seed)
+    answer = taken(case, 1)
+    after = leased(seed.copy(), answer.jobs).rota(flat=0)
+    case.shows(after)
+    again = after.copy().pending(J4, group=red)
+    case.given(again)
+    answer = taken(case, 1)
+    assert jobs_of(answer) == [J2]
+    case.shows(leased(again.copy(), answer.jobs).rota(flat=1))
+    assert take_jobs(case, 1) == [J4]
+    assert case.body.dump()[case.keys.rota].value == {b"flat": b"0"}
+
+
+def test_the_flat_set_keeps_its_place_through_takes_without_lanes_until_it_is_empty(case: Case) -> None:
+    seed = case.seed().pending(J1).pending(J2).pending(J3)
+    case.given(seed.copy().rota(flat=2))
+    answer = taken(case, 1)
+    case.shows(leased(seed.copy(), answer.jobs).rota(flat=0))
+    assert take_jobs(case, 1) == [J2]
+    assert case.body.dump()[case.keys.rota].value == {b"flat": b"0"}
+    assert take_jobs(case, 1) == [J3]
+    assert case.keys.rota not in case.body.dump()
+    case.given(case.seed().rota(flat=0))
+    assert taken(case, 1).jobs == ()
+    case.shows(case.seed())
+
+
 def test_lanes_alone_take_all_turns(case: Case) -> None:
     seed = lane_of(lane_of(case.seed(), RED, 1, 4), BLUE, 11, 2)
     case.given(seed)
@@ -160,6 +190,25 @@ def test_a_turn_is_as_long_as_the_lanes_weight(case: Case) -> None:
     seed = lane_of(lane_of(case.seed(), RED, 1, 9), BLUE, 11, 9).weight(RED, 3).pending(job_number(21))
     case.given(seed)
     assert lanes_served(case, 9) == "rrrb-rrrb"
+
+
+@pytest.mark.parametrize("odd", [b"0", b"-1", b"many", b"1.5", b""], ids=str)
+def test_a_weight_that_is_no_number_of_at_least_one_is_one(case: Case, odd: bytes) -> None:
+    seed = lane_of(lane_of(case.seed(), RED, 1, 3), BLUE, 11, 3).fields(case.keys.group_weight, **{RED: odd})
+    case.given(seed)
+    assert lanes_served(case, 4) == "rbrb"
+
+
+def test_a_weight_beyond_a_thousand_and_what_is_left_of_it_are_a_thousand(case: Case) -> None:
+    seed = lane_of(lane_of(case.seed(), RED, 1, 1004), BLUE, 2001, 3)
+    seed.fields(case.keys.group_weight, **{RED: b"900000000000000"})
+    case.given(seed)
+    answer = taken(case, 1)
+    case.shows(leased(seed.copy(), answer.jobs).rota(turn=RED, left=999))
+    assert lanes_served(case, 1000) == "r" * 999 + "b"
+    case.given(seed.copy().fields(case.keys.rota, turn=red, left=b"900000000000000"))
+    answer = taken(case, 1)
+    case.shows(leased(seed.copy(), answer.jobs).rota(turn=RED, left=999))
 
 
 def test_a_turn_cut_short_goes_on_with_the_next_take(case: Case) -> None:

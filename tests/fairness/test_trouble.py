@@ -6,6 +6,7 @@ import random
 import pytest
 
 from echomq.records import Claimed
+from echomq.transitions.release import release
 from tests.fairness.figures import worst_jain
 from tests.fairness.stage import Tenants
 from tests.fairness.test_turns import FIFTY, unequal
@@ -105,3 +106,30 @@ def test_fresh_jobs_that_keep_coming_leave_every_second_place_to_retries(
         tenants.end(jobs)
         retried |= {one.job for one in jobs} & old
     assert len(retried) == min(20, 20 * size // 2)
+
+
+@pytest.mark.parametrize("lane", ["mail", None])
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("newest", ["a retry", "fresh ones"])
+def test_fresh_jobs_between_retries_start_whatever_comes_behind_them(
+    tenants: Tenants, newest: str, size: int, lane: str | None
+) -> None:
+    """Four old jobs that fail for ever, five that were handed back and are fresh, four that fail, and what comes."""
+    ids = tenants.admit(lane, 13)
+    between = ids[4:9]
+    jobs = tenants.take(13)
+    for one in jobs:
+        if one.job in between:
+            tenants.run(release(tenants.keys, one.job, one.token))
+    tenants.fail(one for one in jobs if one.job not in between)
+    failing = {one.job for one in jobs} - set(between)
+    del tenants.attempts[:]
+    while len(tenants.attempts) < 30:
+        if newest == "fresh ones":
+            tenants.admit(lane, size)
+        jobs = tenants.take(size)
+        tenants.end(one for one in jobs if one.job not in failing)
+        tenants.fail(one for one in jobs if one.job in failing)
+    started = [one.job for one in tenants.attempts]
+    assert [job for job in started if job not in failing][:5] == between, "the fresh ones run in the order of minting"
+    assert started.index(between[-1]) < 20, started

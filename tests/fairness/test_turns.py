@@ -108,3 +108,50 @@ def test_a_lane_at_its_limit_is_skipped_and_the_ring_moves_on(tenants: Tenants, 
     tenants.end([held.pop()])
     assert [one.lane for one in tenants.take(size)] == ["limited"]
     assert tenants.take(size) == ()
+
+
+def work_on(tenants: Tenants, size: int, starts: int, *, chained: bool) -> None:
+    """Be a worker with so many slots: when one is free it takes again. Handlers of a chain enqueue its next job."""
+    held = list(tenants.take(size))
+    while held and len(tenants.starts) < starts:
+        done = held.pop(0)
+        if chained and done.lane is not None:
+            tenants.admit(done.lane, 1)
+        tenants.end([done])
+        held += tenants.take(size - len(held))
+    tenants.end(held)
+
+
+@pytest.mark.parametrize("count", [1, 8])
+@pytest.mark.parametrize("size", [1, 8])
+def test_lanes_that_empty_with_each_take_and_enter_again_leave_the_flat_set_its_turns(
+    tenants: Tenants, size: int, count: int
+) -> None:
+    lanes = FIFTY[:count]
+    for lane in lanes:
+        tenants.admit(lane, 1)
+    tenants.admit(None, 300)
+    work_on(tenants, size, 300, chained=True)
+    check_that_all_go_on(tenants, lanes, size)
+
+
+@pytest.mark.parametrize("count", [1, 8])
+@pytest.mark.parametrize("size", [1, 8])
+def test_lanes_that_fill_to_their_limits_with_each_take_leave_the_flat_set_its_turns(
+    tenants: Tenants, size: int, count: int
+) -> None:
+    lanes = FIFTY[:count]
+    for lane in lanes:
+        tenants.run(glimit(tenants.keys, lane, 1))
+        tenants.admit(lane, 400)
+    tenants.admit(None, 300)
+    work_on(tenants, size, 300, chained=False)
+    check_that_all_go_on(tenants, lanes, size)
+
+
+def check_that_all_go_on(tenants: Tenants, lanes: list[str], size: int) -> None:
+    """The flat set starts once in a round; and so does a lane, once its job of the round before has ended."""
+    starts = tenants.starts[:300]
+    assert longest_wait(starts, None) <= len(lanes)
+    for lane in lanes:
+        assert longest_wait(starts, lane) <= len(lanes) + size, lane

@@ -12,10 +12,10 @@ from echomq.blocking_jobs import BlockingJobs
 from echomq.keys import QueueKeys
 from echomq.records import Claimed, Taken
 from tests.harness.wire import Wire
-from tests.pages import ROOT, check_program, programs_of, promised
+from tests.pages import ROOT, check_program, page, programs_of, promised
 from tests.servers import RealServer
 
-PAGE = (ROOT / "docs" / "lanes.md").read_text(encoding="utf-8")
+PAGE = page("docs/lanes.md")
 PROGRAMS = programs_of(PAGE)
 TESTS = re.findall(r"`(tests/[a-z_/]+\.py)::(test_\w+)`", PAGE)
 PICTURES = re.findall(r"\]\((pictures/[a-z]+\.svg)\)", PAGE)

@@ -2,23 +2,29 @@
 
 from pathlib import Path
 
-from tests.pages import ROOT, programs_of, run_program
+import pytest
 
-PROGRAMS = programs_of((ROOT / "README.md").read_text(encoding="utf-8"))
+from tests.pages import check_program, page, programs_of, promised
 
-
-def test_the_first_job_greets_the_world(tmp_path: Path) -> None:
-    assert run_program(PROGRAMS[0], tmp_path)[0] == "hello, world"
-
-
-def test_the_plain_program_enqueues_what_the_first_one_runs(tmp_path: Path) -> None:
-    run_program(PROGRAMS[1], tmp_path)
-    assert run_program(PROGRAMS[0], tmp_path)[0] == "hello, world"
+PAGE = page("README.md")
+PROGRAMS = programs_of(PAGE)
 
 
-def test_the_only_job_of_a_lane_does_not_wait_for_the_many_of_another(tmp_path: Path) -> None:
-    assert run_program(PROGRAMS[2], tmp_path) == ["['big-corp', 'corner-shop']"]
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One server for all: each program has a queue of its own."""
+    return tmp_path_factory.mktemp("readme")
 
 
-def test_no_program_is_left_out() -> None:
-    assert len(PROGRAMS) == 3
+def test_all_programs_are_found() -> None:
+    assert len(PROGRAMS) == PAGE.count("```python") == 3
+    assert all(promised(program) for program in PROGRAMS)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=["first", "plain", "lanes"])
+def test_a_program_prints_what_the_page_says(program: str, home: Path) -> None:
+    check_program(program, home)
+
+
+def test_what_is_needed_is_said_before_the_first_program() -> None:
+    assert PAGE.index("## Install") < PAGE.index("```python")

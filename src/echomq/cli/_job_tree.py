@@ -59,14 +59,14 @@ def add(
 def show(queue: Queue, job: Id, *, url: Url = None, json: Json = False) -> None:
     """Show all that is stored about a job, or its kept result once it has ended."""
     view = View.of_terminal(is_json=json)
-    on_queue(url, queue, lambda jobs, _client: verbs.show(jobs, view, job))
+    on_queue(url, queue, lambda jobs, client: verbs.show(jobs, client, view, job))
 
 
 @job_app.command(epilog=examples("echomq job state mail JOB0NgWefAEJfs", "echomq job state mail JOB0NgWefAEJfs --json"))
 def state(queue: Queue, job: Id, *, url: Url = None, json: Json = False) -> None:
     """Show where a job is, in one word."""
     view = View.of_terminal(is_json=json)
-    on_queue(url, queue, lambda jobs, _client: verbs.state(jobs, view, job))
+    on_queue(url, queue, lambda jobs, client: verbs.state(jobs, client, view, job))
 
 
 @job_app.command(
@@ -75,7 +75,7 @@ def state(queue: Queue, job: Id, *, url: Url = None, json: Json = False) -> None
 def logs(queue: Queue, job: Id, *, limit: Limit = 100, url: Url = None, json: Json = False) -> None:
     """Show a job's last log lines, oldest first."""
     view = View.of_terminal(is_json=json)
-    on_queue(url, queue, lambda jobs, _client: verbs.logs(jobs, view, job, limit=limit))
+    on_queue(url, queue, lambda jobs, client: verbs.logs(jobs, client, view, job, limit=limit))
 
 
 @job_app.command(
@@ -119,7 +119,7 @@ def list_(
 def remove(queue: Queue, job: Id, *, yes: Yes = False, url: Url = None, json: Json = False) -> None:
     """Delete a job from wherever it is, with its logs and its result."""
     view = View.of_terminal(is_json=json)
-    on_queue(url, queue, lambda jobs, _client: verbs.remove(jobs, view, job, yes=yes))
+    on_queue(url, queue, lambda jobs, client: verbs.remove(jobs, client, view, job, yes=yes))
 
 
 @job_app.command(epilog=examples("echomq job retry mail JOB0NgWefAEJfs", "echomq job retry mail --all --fresh"))
@@ -136,7 +136,7 @@ def retry(
     """Make a dead job ready again, or all of them."""
     view = View.of_terminal(is_json=json)
     if job is not None and not every:
-        on_queue(url, queue, lambda jobs, _client: verbs.retry(jobs, view, job, fresh=fresh))
+        on_queue(url, queue, lambda jobs, client: verbs.retry(jobs, client, view, job, fresh=fresh))
     if job is None and every:
         on_queue(url, queue, lambda jobs, _client: verbs.retry_all(jobs, view, fresh=fresh, yes=yes))
     end_with(_refuse_retry)

@@ -15,7 +15,7 @@ from echomq.cli.arguments import (
     examples,
     noun,
     number_or_none,
-    on_app,
+    on_both,
     on_lanes,
 )
 from echomq.cli.render import View
@@ -27,11 +27,35 @@ lane_app = noun("lane", "The lanes of a queue: one per tenant, served in turns."
 Lane = Annotated[str, typer.Argument(metavar="LANE", help="The lane's name.", show_default=False)]
 
 
-@lane_app.command("list", epilog=examples("echomq lane list mail", "echomq lane list mail --limit 1000 --json"))
-def list_(queue: Queue, *, limit: Limit = 100, url: Url = None, json: Json = False) -> None:
+@lane_app.command(
+    "list", epilog=examples("echomq lane list mail --sort depth", "echomq lane list mail --paused --json")
+)
+def list_(
+    queue: Queue,
+    *,
+    limit: Limit = 100,
+    sort: Annotated[
+        verbs.Sort,
+        typer.Option(
+            envvar="ECHOMQ_SORT", help="depth: where most jobs wait first; age: where one waits longest first."
+        ),
+    ] = verbs.Sort.NAME,
+    paused: Annotated[bool, typer.Option("--paused", envvar="ECHOMQ_PAUSED", help="Only paused lanes.")] = False,
+    limited: Annotated[
+        bool, typer.Option("--limited", envvar="ECHOMQ_LIMITED", help="Only lanes that have a limit.")
+    ] = False,
+    url: Url = None,
+    json: Json = False,
+) -> None:
     """List the lanes that have jobs or settings: what waits, what runs, and what was set."""
     view = View.of_terminal(is_json=json)
-    on_lanes(url, queue, lambda lanes, client: verbs.list_lanes(lanes, client, view, most=limit))
+    on_lanes(
+        url,
+        queue,
+        lambda lanes, client: verbs.list_lanes(
+            lanes, client, view, most=limit, sort=sort, paused=paused, limited=limited
+        ),
+    )
 
 
 @lane_app.command(epilog=examples("echomq lane show mail acme", "echomq lane show mail acme --json | jq .waiting"))
@@ -82,10 +106,7 @@ def move(
 ) -> None:
     """Move a job that waits in a lane into another one."""
     view = View.of_terminal(is_json=json)
-    on_app(
-        url,
-        lambda app, _client: verbs.move(app.blocking_jobs(queue), app.blocking_lanes(queue), view, job, lane),
-    )
+    on_both(url, queue, lambda jobs, lanes, client: verbs.move(jobs, lanes, client, view, job, lane))
 
 
 @lane_app.command(epilog=examples("echomq lane drain mail acme", "echomq lane drain mail acme --yes"))

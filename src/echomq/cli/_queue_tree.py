@@ -15,6 +15,7 @@ from echomq.cli.arguments import (
     noun,
     number_or_none,
     on_app,
+    on_both,
     on_queue,
 )
 from echomq.cli.render import View
@@ -28,28 +29,36 @@ queue_app = noun("queue", "What is in a queue, and what is done to it as a whole
 def list_(*, url: Url = None, json: Json = False) -> None:
     """List the queues that have anything in them. Walks the server's keys: not for a loop."""
     view = View.of_terminal(is_json=json)
-    on_app(url, lambda app, client: verbs.list_queues(client, lambda name: app.blocking_jobs(name).counts(), view))
+    on_app(
+        url,
+        lambda app, client: verbs.list_queues(
+            client,
+            lambda name: app.blocking_jobs(name).counts(),
+            lambda name: app.blocking_lanes(name).waiting(),
+            view,
+        ),
+    )
 
 
 @queue_app.command(epilog=examples("echomq queue counts mail", "echomq queue counts mail --json | jq .pending"))
 def counts(queue: Queue, *, url: Url = None, json: Json = False) -> None:
     """Show how many jobs are in each set, and how many completed and failed so far."""
     view = View.of_terminal(is_json=json)
-    on_queue(url, queue, lambda jobs, client: verbs.counts(jobs, client, view))
+    on_both(url, queue, lambda jobs, lanes, client: verbs.counts(jobs, lanes, client, view))
 
 
 @queue_app.command(epilog=examples("echomq queue pause mail", "echomq queue pause mail --url valkey://10.0.0.5"))
 def pause(queue: Queue, *, url: Url = None, json: Json = False) -> None:
     """Pause a queue: no job starts until it is resumed, and those that run go on."""
     view = View.of_terminal(is_json=json)
-    on_queue(url, queue, lambda jobs, client: verbs.pause(jobs, client, view))
+    on_both(url, queue, lambda jobs, lanes, client: verbs.pause(jobs, lanes, client, view))
 
 
 @queue_app.command(epilog=examples("echomq queue resume mail", "echomq queue resume mail --json"))
 def resume(queue: Queue, *, url: Url = None, json: Json = False) -> None:
     """End a pause."""
     view = View.of_terminal(is_json=json)
-    on_queue(url, queue, lambda jobs, client: verbs.resume(jobs, client, view))
+    on_both(url, queue, lambda jobs, lanes, client: verbs.resume(jobs, lanes, client, view))
 
 
 @queue_app.command(epilog=examples("echomq queue concurrency mail 50", "echomq queue concurrency mail none"))
@@ -92,9 +101,8 @@ def obliterate(
 ) -> None:
     """Delete a queue with every job, result and counter. It is paused first."""
     view = View.of_terminal(is_json=json)
-    on_app(
+    on_both(
         url,
-        lambda app, client: verbs.obliterate(
-            app.blocking_jobs(queue), app.blocking_lanes(queue), client, view, force=force, yes=yes
-        ),
+        queue,
+        lambda jobs, lanes, client: verbs.obliterate(jobs, lanes, client, view, force=force, yes=yes),
     )

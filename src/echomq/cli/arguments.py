@@ -1,8 +1,10 @@
 """The arguments that several commands share, and how a command is run. Every flag has an environment variable."""
 
+import os
 import sys
-from collections.abc import Callable
-from typing import Annotated, NoReturn
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, NoReturn, TypeVar
 
 import typer
 
@@ -11,7 +13,12 @@ from echomq.blocking_jobs import BlockingJobs
 from echomq.blocking_lanes import BlockingLanes
 from echomq.cli.exits import exit_code_of, terminable
 from echomq.cli.names import Asker
+from echomq.drivers.address import parse_address
+from echomq.drivers.blocking import BlockingClient
+from echomq.embedded import default_home
 from echomq.errors import InvalidOption
+from echomq.resp.reply import Reply
+from echomq.transitions.call import Call
 
 __all__ = [
     "Json",
@@ -25,8 +32,10 @@ __all__ = [
     "noun",
     "number_or_none",
     "on_app",
+    "on_both",
     "on_lanes",
     "on_queue",
+    "server_of",
 ]
 
 Url = Annotated[
@@ -45,6 +54,22 @@ Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.",
 NumberOrNone = Annotated[str, typer.Argument(metavar="N|none", help="A number, or none.", show_default=False)]
 
 _DIGITS_MAX = 15
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """A client and the name of its server."""
+
+    client: BlockingClient
+    server: str
+
+    def command(self, *parts: bytes | str | int) -> Reply:
+        return self.client.command(*parts)
+
+    def run(self, call: Call[Answer]) -> Answer:
+        return self.client.run(call)
 
 
 def noun(name: str, help_text: str) -> typer.Typer:
@@ -80,11 +105,16 @@ def on_app(url: str | None, command: Callable[[EchoMQ, Asker], int]) -> NoReturn
         with EchoMQ(url) as app:
             client = app.new_blocking_client()
             try:
-                return command(app, client)
+                return command(app, _Client(client, server_of(url, os.environ)))
             finally:
                 client.close()
 
     end_with(run)
+
+
+def server_of(url: str | None, environ: Mapping[str, str]) -> str:
+    """Return which server an address stands for, without its password; None: the embedded one of the user's home."""
+    return f"the embedded server in {default_home(environ)}" if url is None else str(parse_address(url))
 
 
 def on_queue(url: str | None, queue: str, command: Callable[[BlockingJobs, Asker], int]) -> NoReturn:
@@ -95,3 +125,8 @@ def on_queue(url: str | None, queue: str, command: Callable[[BlockingJobs, Asker
 def on_lanes(url: str | None, queue: str, command: Callable[[BlockingLanes, Asker], int]) -> NoReturn:
     """Run a command on the lanes of a queue and end with its exit code."""
     on_app(url, lambda app, client: command(app.blocking_lanes(queue), client))
+
+
+def on_both(url: str | None, queue: str, command: Callable[[BlockingJobs, BlockingLanes, Asker], int]) -> NoReturn:
+    """Run a command on the jobs and the lanes of a queue and end with its exit code."""
+    on_app(url, lambda app, client: command(app.blocking_jobs(queue), app.blocking_lanes(queue), client))

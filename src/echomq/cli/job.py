@@ -7,6 +7,7 @@ from echomq.blocking_jobs import BlockingJobs
 from echomq.cli.exits import Exit
 from echomq.cli.hints import hint, hint_at_lanes, is_known, say_unknown_lane
 from echomq.cli.names import Asker, set_of
+from echomq.cli.places import instant_of, lane_of
 from echomq.cli.render import Plain, View, as_json_bytes, instant, minted_at
 from echomq.ids import JobId
 from echomq.records import (
@@ -64,21 +65,22 @@ def add(
     return Exit.DONE
 
 
-def show(jobs: BlockingJobs, view: View, job: str) -> int:
+def show(jobs: BlockingJobs, client: Asker, view: View, job: str) -> int:
     """Show all that is stored about a job: its row, or its kept result once it has ended."""
     jid = JobId.parse(job)
     row = jobs.get_job(jid)
     match row:
         case StoredJob():
-            view.record({**_head(jobs, jid, jobs.get_state(jid)), **_row(row)})
+            where = jobs.get_state(jid)
+            view.record({**_head(jobs, jid, where), **instant_of(client, jobs.keys, jid, where), **_row(row)})
             return Exit.DONE
         case Absent():
-            return _show_ending(jobs, view, jid)
+            return _show_ending(jobs, client, view, jid)
         case _:
             assert_never(row)
 
 
-def state(jobs: BlockingJobs, view: View, job: str) -> int:
+def state(jobs: BlockingJobs, client: Asker, view: View, job: str) -> int:
     """Show where a job is: one word."""
     jid = JobId.parse(job)
     word = str(jobs.get_state(jid))
@@ -91,7 +93,7 @@ def state(jobs: BlockingJobs, view: View, job: str) -> int:
     return Exit.NOT_SO if word == JobState.ABSENT else Exit.DONE
 
 
-def logs(jobs: BlockingJobs, view: View, job: str, *, limit: int) -> int:
+def logs(jobs: BlockingJobs, client: Asker, view: View, job: str, *, limit: int) -> int:
     """Show a job's last log lines, oldest first."""
     jid = JobId.parse(job)
     answer = jobs.logs(jid, count=1)
@@ -103,7 +105,7 @@ def logs(jobs: BlockingJobs, view: View, job: str, *, limit: int) -> int:
             view.lines({"queue": jobs.queue, "job": str(jid), "total": total}, "lines", text)
             return Exit.DONE
         case Gone():
-            return _no_such(jobs, view, jid)
+            return _no_such(jobs, client, view, jid)
         case _:
             assert_never(answer)
 
@@ -120,7 +122,8 @@ def list_jobs(
 ) -> int:
     """List jobs of one set: pending and dead newest first, active and schedule soonest first, unless told otherwise.
 
-    With a lane: those that wait in it, which goes with pending alone.
+    With a lane: those that wait in it, which goes with pending alone. In the other sets each job is told with its lane,
+    which is a question for each, so that no payload travels.
     """
     name = set_of(word)
     found: list[BrowsedJob] = []
@@ -132,7 +135,7 @@ def list_jobs(
         after = page.after
         if after is None:
             break
-    rows = [_browsed(name, job) for job in found]
+    rows = [_browsed(jobs, client, name, job) for job in found]
     of_lane: dict[str, Plain] = {} if lane is None else {"lane": lane}
     view.rows({"queue": jobs.queue, "state": str(name), **of_lane, "is_complete": after is None}, "jobs", rows)
     if not found and lane is not None:
@@ -150,12 +153,12 @@ def list_jobs(
     return Exit.DONE
 
 
-def remove(jobs: BlockingJobs, view: View, job: str, *, yes: bool) -> int:
+def remove(jobs: BlockingJobs, client: Asker, view: View, job: str, *, yes: bool) -> int:
     """Delete a job from wherever it is, with its logs and result. A worker that runs it is told by its next call."""
     jid = JobId.parse(job)
     where = jobs.get_state(jid)
     if where is JobState.ABSENT and isinstance(jobs.get_result(jid), Gone):
-        return _no_such(jobs, view, jid)
+        return _no_such(jobs, client, view, jid)
     if not view.may(f"delete job {jid} of {jobs.queue}, which is {where}", yes=yes):
         return Exit.NOT_CONFIRMED
     answer = jobs.remove(jid)
@@ -164,7 +167,7 @@ def remove(jobs: BlockingJobs, view: View, job: str, *, yes: bool) -> int:
             view.record({"queue": jobs.queue, "job": str(jid), "removed": True})
             return Exit.DONE
         case Gone():
-            return _no_such(jobs, view, jid)
+            return _no_such(jobs, client, view, jid)
         case Locked():
             view.say(f"echomq: a worker holds the lock of job {jid}, so it stays: try again when that has expired")
             return Exit.NOT_SO
@@ -172,7 +175,7 @@ def remove(jobs: BlockingJobs, view: View, job: str, *, yes: bool) -> int:
             assert_never(answer)
 
 
-def retry(jobs: BlockingJobs, view: View, job: str, *, fresh: bool) -> int:
+def retry(jobs: BlockingJobs, client: Asker, view: View, job: str, *, fresh: bool) -> int:
     """Make a dead job ready again."""
     jid = JobId.parse(job)
     answer = jobs.reprocess(jid, fresh=fresh)
@@ -184,7 +187,7 @@ def retry(jobs: BlockingJobs, view: View, job: str, *, fresh: bool) -> int:
             view.say(f"echomq: job {jid} is {jobs.get_state(jid)} and not dead, so there is nothing to retry")
             return Exit.NOT_SO
         case Gone():
-            return _no_such(jobs, view, jid)
+            return _no_such(jobs, client, view, jid)
         case _:
             assert_never(answer)
 
@@ -223,7 +226,7 @@ def _row(row: StoredJob) -> Mapping[str, Plain]:
     }
 
 
-def _show_ending(jobs: BlockingJobs, view: View, job: JobId) -> int:
+def _show_ending(jobs: BlockingJobs, client: Asker, view: View, job: JobId) -> int:
     ending = jobs.get_result(job)
     match ending:
         case Finished():
@@ -237,20 +240,22 @@ def _show_ending(jobs: BlockingJobs, view: View, job: JobId) -> int:
             )
             return Exit.DONE
         case Gone() | Failed() | Waiting():  # the latter two came and went between two questions
-            return _no_such(jobs, view, job)
+            return _no_such(jobs, client, view, job)
         case _:
             assert_never(ending)
 
 
-def _browsed(name: SetName, job: BrowsedJob) -> dict[str, Plain]:
+def _browsed(jobs: BlockingJobs, client: Asker, name: SetName, job: BrowsedJob) -> dict[str, Plain]:
     row: dict[str, Plain] = {"job": str(job.job), "minted_at": minted_at(job.job)}
     if name is SetName.SCHEDULE:
         row["due_at"] = instant(job.at_ms)
     if name is SetName.ACTIVE:
         row["lease_ends_at"] = instant(job.at_ms)
+    if name is not SetName.PENDING:
+        row["lane"] = lane_of(client, jobs.keys, job.job)
     return row
 
 
-def _no_such(jobs: BlockingJobs, view: View, job: JobId) -> int:
-    view.say(f"echomq: {jobs.queue} has no job {job}, and no kept result of it")
+def _no_such(jobs: BlockingJobs, client: Asker, view: View, job: JobId) -> int:
+    view.say(f"echomq: {jobs.queue} has no job {job}, and no kept result of it, on {client.server}")
     return Exit.NOT_SO

@@ -27,7 +27,12 @@ _OTHER_WORDS: Final = {"scheduled": SetName.SCHEDULE, "waiting": SetName.PENDING
 
 
 class Asker(Protocol):
-    """What sends a plain command or a call: a blocking client."""
+    """What sends a plain command or a call: a blocking client that knows which server it asks."""
+
+    @property
+    def server(self) -> str:
+        """Which server that is, for a person, without its password."""
+        ...
 
     def command(self, *parts: bytes | str | int) -> Reply:
         """Send a command and return its reply."""

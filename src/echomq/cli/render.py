@@ -1,7 +1,7 @@
 """How a command speaks: data to one stream, talk to another, as columns for people or as JSON for programs.
 
 The only file that knows about terminals. What comes from the server is shown with its control characters escaped, so
-that no payload can move the cursor or colour the screen, and cut where it is long; JSON has all of it.
+that no payload can move the cursor or colour the screen, and on a terminal cut where it is long; JSON has all of it.
 """
 
 import base64
@@ -33,6 +33,8 @@ __all__ = [
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 """What JSON can hold."""
 
+_INSTANT_MS_MAX: Final = 253_402_300_799_999
+
 SHOWN_MAX: Final = 200
 """How many characters of one value a person is shown."""
 
@@ -45,13 +47,15 @@ class Unwritten(Exception):
 class View:
     """Where a command writes and whom it may ask.
 
-    `ask` puts a question to a person and returns whether the answer was yes; None: nobody is there to ask.
+    `ask` puts a question to a person and returns whether the answer was yes; None: nobody is there to ask. `most` is
+    how many characters of one value a person is shown; None: all.
     """
 
     out: TextIO
     err: TextIO
     is_json: bool = False
     ask: Callable[[str], bool] | None = None
+    most: int | None = SHOWN_MAX
 
     def say(self, sentence: str) -> None:
         """Tell a person something that is not the data. Where that cannot be written nobody is told."""
@@ -65,14 +69,16 @@ class View:
             return
         shown = [(name, value) for name, value in fields.items() if value is not None]
         width = max((len(name) for name, _ in shown), default=0)
-        self._write(f"{name.replace('_', ' ').ljust(width)}  {printable(value)}" for name, value in shown)
+        self._write(
+            f"{name.replace('_', ' ').ljust(width)}  {printable(value, most=self.most)}" for name, value in shown
+        )
 
     def rows(self, head: Mapping[str, Plain], name: str, rows: Sequence[Mapping[str, Plain]]) -> None:
         """Write many things of one kind: a JSON object of `head` with them as a list, or columns."""
         if self.is_json:
             self._json({**head, name: rows})
             return
-        self._write(columns(rows))
+        self._write(columns(rows, most=self.most))
 
     def lines(self, head: Mapping[str, Plain], name: str, lines: Sequence[str]) -> None:
         """Write lines of text: a JSON object of `head` with them as a list, or each on its own."""
@@ -95,7 +101,8 @@ class View:
         """Return the view of this process: its standard streams, and its person if both are a terminal."""
         out, err = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()  # a stream that is closed is None
         has_person = sys.stdin is not None and sys.stdin.isatty() and err.isatty()
-        return cls(out=out, err=err, is_json=is_json, ask=_ask if has_person else None)
+        most = SHOWN_MAX if out.isatty() else None  # a file and another program get all of it
+        return cls(out=out, err=err, is_json=is_json, ask=_ask if has_person else None, most=most)
 
     def _json(self, value: Mapping[str, Plain]) -> None:
         self._write([msgspec.json.encode(value).decode()])
@@ -116,13 +123,13 @@ def _ask(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def columns(rows: Sequence[Mapping[str, Plain]]) -> list[str]:
+def columns(rows: Sequence[Mapping[str, Plain]], *, most: int | None = SHOWN_MAX) -> list[str]:
     """Return the lines of a table with a heading; no lines for no rows. All rows have the same names."""
     if not rows:
         return []
     names = list(rows[0])
     cells = [[name.replace("_", " ").upper() for name in names]]
-    cells += [["" if row[name] is None else printable(row[name]) for name in names] for row in rows]
+    cells += [["" if row[name] is None else printable(row[name], most=most) for name in names] for row in rows]
     widths = [max(len(line[at]) for line in cells) for at in range(len(names))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
 
@@ -151,8 +158,8 @@ def as_json_bytes(name: str, value: bytes | None) -> dict[str, Plain]:
 
 
 def instant(unix_ms: int | None) -> str | None:
-    """Return an instant as ISO 8601 in UTC, with milliseconds."""
-    if unix_ms is None:
+    """Return an instant as ISO 8601 in UTC, with milliseconds; None for none, and for one after the year 9999."""
+    if unix_ms is None or not 0 <= unix_ms <= _INSTANT_MS_MAX:
         return None
     return datetime.fromtimestamp(unix_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -74,6 +74,7 @@ class Link(asyncio.Protocol):
         self._ping_interval = settings.options.ping_interval_ms / 1000
         self._flush_is_due = False
         self._is_paused = False
+        self._is_ended = False
         self._heard_at = loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = _NEVER
@@ -140,6 +141,17 @@ class Link(asyncio.Protocol):
         self._end(error)
         if self.transport is not None:
             self.transport.abort()
+
+    def end_writing(self) -> None:
+        """End our half of the stream: what is queued stays unsent, and the peer ends its half when it has read ours."""
+        self._is_ended = True
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            return
+        if transport.can_write_eof():
+            transport.write_eof()
+        else:
+            transport.close()  # TLS says goodbye by itself
 
     def disown(self) -> None:
         """Replace the socket, in this process only, by a file that leads nowhere. For a child after a fork.
@@ -217,7 +229,7 @@ class Link(asyncio.Protocol):
         """
         self._flush_is_due = False
         connection, transport = self.connection, self.transport
-        if self._is_paused or transport is None:
+        if self._is_paused or self._is_ended or transport is None:
             return
         if self._turns_to_wait:
             self._turns_to_wait -= 1

@@ -176,10 +176,7 @@ class AioParking:
         transport = None if link is None else link.transport
         if link is None or transport is None or transport.is_closing():
             return
-        if transport.can_write_eof():
-            transport.write_eof()
-        else:
-            transport.close()  # TLS says goodbye by itself
+        link.end_writing()
         await asyncio.wait([link.ended], timeout=_GOODBYE_S)
         if not link.ended.done():
             link.drop(Closed("the server was silent as this parking link was closed"))

@@ -175,6 +175,14 @@ def _info(script: Script, group: bytes) -> Reply:
     ]
 
 
+def waiting(space: Keyspace, given: Given) -> Reply:
+    """Return how many jobs wait in the next live lanes: [waiting, jobs, the last one looked at or empty]."""
+    script, most = Script(space, given.names), given.limit("limit")
+    groups = [group for group in _live(script) if group > given.args["after"]][:most]
+    jobs = sum(script.lane(group).now.depth for group in groups)
+    return [b"waiting", jobs, groups[-1] if len(groups) == most else b""]
+
+
 # --- who may be served at all ---------------------------------------------------------------------------------------
 
 
@@ -229,6 +237,7 @@ BODIES: Final[Bodies] = {
     "gdrain": gdrain,
     "depth": depth,
     "lanes": lanes,
+    "waiting": waiting,
     "set_concurrency": set_concurrency,
     "resume": resume,
 }

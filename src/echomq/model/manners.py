@@ -10,8 +10,12 @@ Pure: the places of a lane are numbers from 0, and what lies at a place is asked
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 __all__ = ["Head", "Line", "Reads", "first_fresh"]
+
+NEAR: Final = 50
+"""How many jobs behind the oldest are looked at one by one."""
 
 
 class Head(Enum):
@@ -30,10 +34,14 @@ class Reads:
 
 
 def first_fresh(oldest: int, newest: int, is_fresh: Callable[[int], bool]) -> int | None:
-    """Find the first fresh job behind the oldest, which is none, by halving: as if all behind it were fresh.
+    """Find the first fresh job behind the oldest, which is none: the first among the next 50, if one is fresh.
 
-    None when the newest is not fresh either. Where fresh and tried jobs are mixed, one that has a tried job before it.
+    Else, and if the newest is fresh, by halving: as if all behind the first fresh one were fresh. Where fresh and tried
+    jobs are mixed that far behind, it is one that has a tried job before it. None when nothing is found.
     """
+    for place in range(oldest + 1, min(oldest + NEAR, newest) + 1):
+        if is_fresh(place):
+            return place
     if oldest == newest or not is_fresh(newest):
         return None
     low, high = oldest, newest

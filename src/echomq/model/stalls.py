@@ -1,6 +1,7 @@
 """A lane, or the flat set, at its turn in a claim: what it serves is planned here and written afterwards."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from echomq.model.heads import Passed, is_fresh, judge_head, peek
 from echomq.model.jobs import Job
@@ -12,7 +13,10 @@ from echomq.model.script import Script
 from echomq.model.view import counted
 from echomq.model.zset import ZSet
 
-__all__ = ["DamagedStall", "StallOf", "lane_weight", "open_stall"]
+__all__ = ["WEIGHT_MAX", "DamagedStall", "StallOf", "lane_weight", "open_stall"]
+
+WEIGHT_MAX: Final = 1000
+"""The greatest weight, and the most that is left of a turn, whatever another program wrote."""
 
 
 @dataclass(slots=True)
@@ -97,9 +101,9 @@ def open_stall(script: Script, group: Name, passed: Passed, log: list[tuple[Name
 
 
 def lane_weight(script: Script, group: bytes) -> int:
-    """Return how many jobs a lane serves in one turn: a weight that is no number of at least 1 is 1."""
+    """Return how many jobs a lane serves in one turn, 1 to 1000: a weight that is no number of at least 1 is 1."""
     try:
         weight = counted(script.space.hash(script.names.of(b"gweight")).get(group) or b"")
     except Damage:
         return 1
-    return weight if weight is not None and weight >= 1 else 1
+    return min(weight, WEIGHT_MAX) if weight is not None and weight >= 1 else 1

@@ -11,7 +11,7 @@ from echomq.model.manners import Reads
 from echomq.model.parking import has_instants, look_to_park, park, watch_of
 from echomq.model.rota import SPARE, Name, Rota, Stall, Unfinished, Walked, flat_place, walk
 from echomq.model.script import Script, ceiling_of
-from echomq.model.stalls import StallOf, open_stall
+from echomq.model.stalls import WEIGHT_MAX, StallOf, open_stall
 from echomq.model.view import counted
 from echomq.model.waking import WORTH_MAX, halves, worth_of
 from echomq.resp.reply import Reply
@@ -60,6 +60,7 @@ class _Take:
     walked: Walked | None = None
     _seats: int | None = field(init=False, default=None)
     _stalls: dict[Name, Stall] = field(init=False, default_factory=dict)
+    _had_lanes: bool = field(init=False, default=False)
     _is_written: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -81,14 +82,16 @@ class _Take:
             space, names = self.script.space, self.script.names
             self._ring, self._pending = space.list(names.of(b"ring")), space.zset(names.of(b"pending"))
             self._told, self._owing = space.hash(names.of(b"rota")), space.set(names.of(b"fresh_next"))
+            self._had_lanes = len(self._ring) > 0
             self.walked = walk(self._rota(), self._stall, room=self.room, reads=Reads(self.room + SPARE))
 
     def _rota(self) -> Rota:
         told, ring = self._told, tuple(self._ring)
         flat = flat_place(counted(told.get(b"flat") or b""), len(ring)) if len(self._pending) else None
         turn, left = told.get(b"turn"), counted(told.get(b"left") or b"")
-        unfinished = Unfinished(turn, left) if turn is not None and left is not None and left >= 1 else None
-        return Rota(ring, flat, unfinished)
+        if turn is None or left is None or left < 1:
+            return Rota(ring, flat)
+        return Rota(ring, flat, Unfinished(turn, min(left, WEIGHT_MAX)))
 
     def _stall(self, name: Name) -> Stall:
         if name not in self._stalls:
@@ -137,11 +140,10 @@ class _Take:
 
     def _write_rota(self, rota: Rota) -> None:
         told, turn = self._told, rota.unfinished
-        flat = rota.flat if len(self._ring) and len(self._pending) else None
-        if flat is None:
+        if rota.flat is None or not len(self._pending):
             told.remove(b"flat")
-        else:
-            told.set(b"flat", flat)
+        elif self._had_lanes or b"flat" in told:
+            told.set(b"flat", rota.flat)
         if turn is None:
             told.remove(b"turn", b"left")
         else:

@@ -26,6 +26,7 @@ from echomq.records.lanes import (
     LaneSet,
     NotInLane,
     Reassigned,
+    WaitingJobs,
 )
 from echomq.records.moving import (
     Locked,
@@ -144,4 +145,5 @@ __all__ = [
     "Token",
     "Updated",
     "Waiting",
+    "WaitingJobs",
 ]

@@ -12,6 +12,7 @@ __all__ = [
     "LaneSet",
     "NotInLane",
     "Reassigned",
+    "WaitingJobs",
 ]
 
 
@@ -74,3 +75,11 @@ class ConcurrencySet:
     """The queue's ceiling of jobs in flight is set, or taken away."""
 
     most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingJobs:
+    """How many jobs wait in a slice of the lanes. Ask on with `after`, the name of the last one, until that is None."""
+
+    count: int
+    after: bytes | None

@@ -56,6 +56,7 @@ from echomq.transitions import (
     take,
     update_data,
     update_progress,
+    waiting,
     wake,
 )
 from echomq.transitions.call import Transition
@@ -116,5 +117,6 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
     take.TRANSITION,
     update_data.TRANSITION,
     update_progress.TRANSITION,
+    waiting.TRANSITION,
     wake.TRANSITION,
 )

@@ -68,9 +68,13 @@ def check_progress(value: bytes) -> bytes:
 
 def check_number(name: str, value: int, *, least: int = 0, most: int = MS_MAX) -> int:
     """Return a whole number within its range, or raise `InvalidOption`."""
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+    if not _is_whole(value, least, most):
         raise InvalidOption(name, value, f"a whole number from {least} to {most}")
     return value
+
+
+def _is_whole(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def check_cap(max_attempts: int) -> int:
@@ -78,12 +82,17 @@ def check_cap(max_attempts: int) -> int:
     return check_number("max_attempts", max_attempts, least=1, most=ATTEMPTS_MAX)
 
 
-def check_in_flight(name: str, most: int | None) -> bytes | int:
-    """Return how many jobs may be in flight, 1 to `IN_FLIGHT_MAX`, as it travels; None stands for no bound.
+def check_in_flight(bound: str, of: str, most: int | None) -> bytes | int:
+    """Return how many jobs `of` a lane or queue may be in flight, 1 to `IN_FLIGHT_MAX`, as it travels; None: no bound.
 
-    Raises `InvalidOption`.
+    Raises `InvalidOption`, whose sentence says how to stop everything, which 0 may have been meant to do.
     """
-    return b"" if most is None else check_number(name, most, least=1, most=IN_FLIGHT_MAX)
+    if most is None:
+        return b""
+    if not _is_whole(most, 1, IN_FLIGHT_MAX):
+        allowed = f"a whole number from 1 to {IN_FLIGHT_MAX}, or None for no {bound}; to stop a {of}, pause it"
+        raise InvalidOption(f"the {bound} of a {of}", most, allowed)
+    return most
 
 
 def check_weight(weight: int | None) -> bytes | int:

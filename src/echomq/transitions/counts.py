@@ -29,8 +29,8 @@ _METRICS: Final = (CountName.COMPLETED, CountName.FAILED)
 def counts(keys: QueueKeys, names: Sequence[CountName | str] = COUNT_NAMES) -> Call[Counts]:
     """Count the jobs of sets, and how many jobs completed or died in all, at one instant.
 
-    `pending` counts the flat set only, not the lanes. Note `schedule`, the set's name. Raises `InvalidOption` for a
-    name that cannot be counted. Safe to repeat, and cheap: nothing is walked.
+    `pending` counts the flat set only, not the lanes. `scheduled`, the state, stands for `schedule`, the set. Raises
+    `InvalidOption` for a name that cannot be counted. Safe to repeat, and cheap: nothing is walked.
     """
     if isinstance(names, str):
         raise InvalidOption("names", names, "a sequence of names")

@@ -29,7 +29,7 @@ def glimit(keys: QueueKeys, lane: str, most: int | None) -> Call[LaneSet]:
     return Call(
         TRANSITION,
         (keys.group_limit, keys.group_active, keys.ring, keys.paused, keys.wake),
-        (keys.base, check_group(lane), check_in_flight("the limit of a lane", most)),
+        (keys.base, check_group(lane), check_in_flight("limit", "lane", most)),
         partial(_answer, keys.queue, lane),
         keys.queue,
     )

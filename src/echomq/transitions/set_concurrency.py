@@ -28,7 +28,7 @@ def set_concurrency(keys: QueueKeys, most: int | None) -> Call[ConcurrencySet]:
     return Call(
         TRANSITION,
         (keys.meta, keys.base),
-        (check_in_flight("the ceiling of a queue", most),),
+        (check_in_flight("ceiling", "queue", most),),
         partial(_answer, keys.queue, most),
         keys.queue,
     )

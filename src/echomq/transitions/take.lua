@@ -122,7 +122,7 @@ local rota = {
   flat = flat,
   flat_at = flat_at and flat_at >= 0 and math.min(flat_at, length) or length,
   turn = goes_on and told[2] or nil,
-  left = goes_on and left_of_turn or nil,
+  left = goes_on and math.min(left_of_turn, 1000) or nil,
   room = room - flat.served,
 }
 go_round(rota, plan)

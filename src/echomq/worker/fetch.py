@@ -3,17 +3,21 @@
 While the server has more, the next ask follows as soon as a quarter of the slots is free, or nothing runs, or a free
 slot has waited `gather_ms`: jobs of any length are claimed in batches, and no slot stays empty beside long jobs.
 While the server has nothing, the worker parks for two beats, and its parking and asking together cost one command in
-each. It looks after due and lapsed jobs itself then, at the instant that the server names. Between the jobs of a stream
-it does not park but lingers for `gather_ms` and asks for what has gathered.
+each. It looks after due and lapsed jobs itself then, at the instant that the server names: a slice, then it asks again.
+Between the jobs of a stream it does not park but lingers for a moment and asks for what has gathered.
+
+What cannot be done, since another program damaged the keys, is tried again after a wait that grows up to a beat.
 
 A token that woke the worker is an obligation: its worth goes with the next ask, which hands on what is left of it, or,
-when there is no room for an ask, back to the server.
+when there is no room for an ask, back to the server. A worker whose asks leave work behind for a while says so like
+one that found it without having been woken: whoever is parked then is woken, however its own wake-up was lost.
 """
 
 import asyncio
+import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, assert_never
 
 from echomq.batches import BATCH_MAX
@@ -34,14 +38,19 @@ from echomq.worker.options import WorkerOptions
 from echomq.worker.repeats import Repeats
 from echomq.worker.service import Service, is_final
 from echomq.worker.upkeep import Upkeep
+from echomq.worker.vain import Vain
 
 __all__ = ["Fetch"]
 
 _WAIT_MAX_MS: Final = 2_000
+
+# Work that is left behind for so long is told to whoever may be parked: a worker that was killed on its way from a
+# wake-up to its ask, or a program that leaves one token for a flood (W27), strands nobody for longer.
+_LEFT_MS: Final = 100
 _WAKE_S: Final = 1.0
 
-# The server says that jobs are due, and nothing is left to do about it: so often in a row before a beat is waited.
-_DUE_MAX: Final = 3
+# So many rounds in a row that brought nothing are followed at once: other workers may have been quicker.
+_VAIN_AT_ONCE: Final = 3
 
 
 class Fetch(Service):
@@ -84,9 +93,13 @@ class Fetch(Service):
         self._linger = Linger(options.gather_ms)
         self._alarm = Alarm(self._rings)
         self._worth = b""
-        self._dues = 0
+        self._left_since_ms: int | None = None
+        most_ms = min(options.beat_ms, _WAIT_MAX_MS)
+        self._dues = Vain(dice, at_once=_VAIN_AT_ONCE, most_ms=most_ms)
+        self._empties = Vain(dice, at_once=_VAIN_AT_ONCE, most_ms=most_ms)
+        self._held_up_repeats = Repeats()
         self._asks_at_once = False
-        self._is_full = False
+        self._asks_later = False
         self._has_rung = False
         self.is_idle = False
         """Whether the last answer was that there is nothing to do: upkeep rests, since asking and parking do it."""
@@ -134,12 +147,8 @@ class Fetch(Service):
             return 0
         if self._free() >= (1 if at_once else self._batch):
             return self._free()
-        self._is_full = True
-        self._nudge_if_rung()
-        try:
+        with self._upkeep_does_what_rings():
             return await self._until_room()
-        finally:
-            self._is_full = False
 
     async def _until_room(self) -> int:
         self._plenty.clear()
@@ -160,8 +169,8 @@ class Fetch(Service):
     # --- asking -----------------------------------------------------------------------------------------------------
 
     async def _ask(self, size: int) -> None:
-        self._worth = self._worth or self._idle.take_held()
         sent_ms = self._clock.monotonic_ms()
+        self._worth = self._worth or self._idle.take_held() or self._of_what_is_left(sent_ms)
         self._alarm.asked()
         answer = await self._jobs.take(
             lease_ms=self._options.lease_ms,
@@ -177,28 +186,52 @@ class Fetch(Service):
         match answer:
             case Paused():
                 self.is_idle = False
+                self._left_since_ms = None
                 await self._park(self._park_ms)
-            case Taken(jobs=jobs):
-                if answer.broken:
-                    self._note_broken(answer)
-                if jobs:
-                    self._counts.claimed += len(jobs)
-                    deadline_ms = sent_ms + self._options.lease_ms
-                    self._on_claimed([Hold(job, deadline_ms=deadline_ms) for job in jobs])
-                elif worth not in (b"", BEAT):
-                    self._counts.woken_in_vain += 1
-                self._linger.asked(len(jobs))
-                self.is_idle = len(jobs) < size and not answer.more
+            case Taken():
+                self._note_taken(answer, worth, sent_ms)
+                self.is_idle = len(answer.jobs) < size and not answer.more
                 if self.is_idle:
                     await self._wait(answer)
+                elif not answer.jobs and not answer.broken:
+                    await self._held_up()
             case _:
                 assert_never(answer)
+
+    def _note_taken(self, answer: Taken, worth: bytes, sent_ms: int) -> None:
+        jobs = answer.jobs
+        if answer.broken:
+            self._note_broken(answer)
+        if jobs:
+            self._counts.claimed += len(jobs)
+            deadline_ms = sent_ms + self._options.lease_ms
+            self._on_claimed([Hold(job, deadline_ms=deadline_ms) for job in jobs])
+        elif worth not in (b"", BEAT):
+            self._counts.woken_in_vain += 1
+        self._linger.asked(len(jobs))
+        if not answer.more:
+            self._left_since_ms = None
+        elif self._left_since_ms is None:
+            self._left_since_ms = sent_ms
+        if jobs or answer.broken:
+            self._dues.over()
+        if jobs or answer.broken or not answer.more:
+            self._empties.over()
+            self._held_up_repeats.over()
+
+    def _of_what_is_left(self, now_ms: int) -> bytes:
+        """Return the worth to tell when our asks have left work behind for a while: that of one who was not woken."""
+        since_ms = self._left_since_ms
+        if since_ms is None or now_ms - since_ms < _LEFT_MS:
+            return b""
+        self._left_since_ms = now_ms
+        return BEAT
 
     async def _wait(self, answer: Taken) -> None:
         """Do what is due, or park until something is, or somebody wakes us."""
         self._has_rung = False
         if not answer.due:
-            self._dues = 0
+            self._dues.over()
             watches = answer.wait_ms < self._park_ms
             self._alarm.answered(answer.wait_ms if watches else None)
             if self._linger.is_on:
@@ -206,10 +239,30 @@ class Fetch(Service):
             else:
                 await self._park(answer.wait_ms)
             return
-        self._dues += 1
         self._asks_at_once = True
-        if not await self._upkeep.catch_up() or self._dues >= _DUE_MAX:
-            await self._park(self._options.beat_ms)
+        if await self._upkeep.catch_up():
+            self._dues.over()
+        elif wait_ms := self._dues.wait_ms():
+            self.is_idle = False  # nobody can promise to watch meanwhile, so upkeep goes by its own clock
+            await self._park(wait_ms)
+
+    async def _held_up(self) -> None:
+        """Wait, when it comes to that, since the server says that there is more and gives none of it.
+
+        Not parked: a wake-up that cannot be used is handed on, and would come back to us.
+        """
+        wait_ms = self._empties.wait_ms()
+        if not wait_ms:
+            return
+        self._counts.errors += 1
+        LOG.log(
+            logging.ERROR if self._held_up_repeats.is_loud("held up") else logging.DEBUG,
+            "queue %s: jobs wait in lanes that cannot be served, because their keys are damaged: another program"
+            " wrote to them",
+            self._jobs.queue,
+        )
+        with self._upkeep_does_what_rings():
+            await self._pause(wait_ms)
 
     async def _park(self, wait_ms: float) -> None:
         left_ms = self._alarm.left_ms
@@ -235,8 +288,18 @@ class Fetch(Service):
         self._linger.hurry()
         if self._idle.is_waiting:
             self._idle.wake()
-        elif self._is_full:
+        elif self._asks_later:
             self._nudge_if_rung()
+
+    @contextlib.contextmanager
+    def _upkeep_does_what_rings(self) -> Iterator[None]:
+        """Have upkeep act on the alarm while we neither ask nor park."""
+        self._asks_later = True
+        self._nudge_if_rung()
+        try:
+            yield
+        finally:
+            self._asks_later = False
 
     def _nudge_if_rung(self) -> None:
         if self._has_rung:

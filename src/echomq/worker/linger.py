@@ -1,26 +1,29 @@
 """Lets the jobs of a stream gather before an idle worker asks, instead of parking and asking for each of them.
 
-Jobs come in a stream when `gather_ms` brings more than three of them, going by the last tokens. The worker then waits
-for `gather_ms`, asks, and goes on so, without parking, while that pays. A job that comes when the worker has been
-parked for longer than that is asked for at once.
+- It begins when tokens say that more than three jobs come in the time of a gathering, `SPAN_MAX_MS` at most whatever
+  `gather_ms` is: while this worker waits, others may be parked, and nothing wakes them for these jobs.
+- The worker then waits for that time, asks, and goes on so, without parking, while jobs come about as fast as before.
+- It ends when they do not: the stream is over, or it is a chain, each of whose jobs enqueues the next, and waiting only
+  slows it. After each such end twice as many occasions to begin are left out.
 
-Lingering does not pay where the producers wait for the jobs: a chain, each of whose jobs enqueues the next, is only
-slower for it. So it is on trial: when fewer jobs come in its time than came before, it ends, and the next times that it
-could begin are left out, twice as many after each failure.
+A job that comes when the worker has been parked for longer than a gathering is asked for at once.
 """
 
 import asyncio
 from typing import Final
 
-__all__ = ["Linger"]
+__all__ = ["SPAN_MAX_MS", "Linger"]
+
+SPAN_MAX_MS: Final = 2
+"""No job is held back for longer."""
 
 # No more jobs than this in the time of a gathering are not worth its delay.
 _FEWEST: Final = 3
 
-# So many jobs in one answer: asks and jobs come at a rate at which jobs gather while an ask is on its way.
+# So many jobs in one answer have gathered while an ask was on its way: there is nothing to gain.
 _COMPANY: Final = 4
 
-# Lingering ends when jobs come at less than this part of the rate at which they came before.
+# Lingering goes on while jobs come at this part of the rate at which they came before, or more.
 _PAYS: Final = 0.75
 
 _LEFT_OUT_MAX: Final = 256
@@ -30,64 +33,59 @@ class Linger:
     """Knows whether to linger before the next ask (`is_on`), and does. The fetch tells it what happens."""
 
     def __init__(self, gather_ms: int) -> None:
-        self._gather_s = gather_ms / 1000
+        self._span_s = min(gather_ms, SPAN_MAX_MS) / 1000
         self._loop = asyncio.get_running_loop()
         self._hurry = asyncio.Event()
-        self._woken_at: float | None = None
-        self._found = 0
-        self._one_takes = self._gather_s
-        self._since = 0.0
-        self._recently = (0.0, 0.0)
+        self._since: float | None = None  # the last token, or the last ask while it is on
+        self._found = 0  # jobs since the last token
+        self._one_takes = self._span_s  # the time in which one job comes, as tokens tell, a running mean
+        self._score: float | None = None  # jobs that came while it is on, in parts of those expected, a running mean
         self._penalty = 0
         self._left_out = 0
         self.is_on = False
 
     def woken(self) -> None:
         """Note that a token ended a wait: from here on `is_on` says whether to linger."""
-        self.is_on = False
-        now, found = self._loop.time(), self._found
-        last, self._woken_at, self._found = self._woken_at, now, 0
+        now, last, found = self._loop.time(), self._since, self._found
+        self.is_on, self._since, self._found, self._score = False, now, 0, None
         if last is None or not found:
             return
-        one_took = min(now - last, self._gather_s) / found
-        self._one_takes += (one_took - self._one_takes) / 4
-        is_stream = now - last < self._gather_s and self._one_takes * _FEWEST < self._gather_s
+        took = min(now - last, self._span_s)
+        self._one_takes += (took / found - self._one_takes) / 4
+        is_stream = took < self._span_s and self._one_takes * _FEWEST < self._span_s
         if not is_stream or found >= _COMPANY:
             return
-        if self._left_out:
-            self._left_out -= 1
-            return
-        self.is_on, self._since, self._recently = True, now, (0.0, 0.0)
+        self.is_on = self._left_out == 0
+        self._left_out = max(0, self._left_out - 1)
 
     def asked(self, found: int) -> None:
-        """Note that an ask was answered with so many jobs."""
+        """Note that an ask was answered with so many jobs: it goes on while that pays."""
         self._found += found
-        if not self.is_on:
+        if not self.is_on or self._since is None:
             return
         now = self._loop.time()
-        jobs, lasted = self._recently
-        jobs, lasted = jobs * 0.75 + found, lasted * 0.75 + now - self._since
-        self._since, self._recently = now, (jobs, lasted)
-        if found and jobs * self._one_takes >= lasted * _PAYS:
+        score = found * self._one_takes / max(now - self._since, self._one_takes)
+        self._score = score if self._score is None else (self._score + score) / 2
+        self._since = now
+        if found and self._score >= _PAYS:
             self._penalty = 0
             return
         self._penalty = min(self._penalty * 2 or 1, _LEFT_OUT_MAX)
-        self._left_out = self._penalty
-        self.is_on, self._woken_at = False, None
+        self.is_on, self._since, self._left_out = False, None, self._penalty
 
     def over(self) -> None:
         """Note that the stream is over: a wait ended without a token."""
-        self.is_on, self._woken_at, self._one_takes = False, None, self._gather_s
+        self.is_on, self._since, self._one_takes = False, None, self._span_s
 
     def hurry(self) -> None:
         """End the wait."""
         self._hurry.set()
 
     async def wait(self, most_ms: float) -> None:
-        """Wait for `gather_ms`, `most_ms` at most, or until `hurry`."""
+        """Wait for the time of a gathering, `most_ms` at most, or until `hurry`."""
         self._hurry.clear()
         try:
-            async with asyncio.timeout(min(self._gather_s, most_ms / 1000)):
+            async with asyncio.timeout(min(self._span_s, most_ms / 1000)):
                 await self._hurry.wait()
         except TimeoutError:
             pass

@@ -16,6 +16,7 @@ loops hold jobs in memory, and a bug there takes the worker down: what they hold
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from echomq.clock import Dice
@@ -29,9 +30,20 @@ from echomq.worker.options import WorkerOptions
 from echomq.worker.repeats import Repeats
 from echomq.worker.service import Service, is_final
 
-__all__ = ["Chore", "Upkeep"]
+__all__ = ["Chore", "Slice", "Upkeep"]
 
 _WAIT_MAX_MS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What one step did: whether it moved a job, and whether there is more to move."""
+
+    moved: bool
+    more: bool
+
+
+_NOTHING: Final = Slice(moved=False, more=False)
 
 
 class Chore(Service):
@@ -45,7 +57,7 @@ class Chore(Service):
     def __init__(
         self,
         name: str,
-        step: Callable[[], Awaitable[bool]],
+        step: Callable[[], Awaitable[Slice]],
         *,
         every_ms: int,
         counts: WorkerCounts,
@@ -71,17 +83,17 @@ class Chore(Service):
         """Have the next step done now, resting or not."""
         self._nudged.set()
 
-    async def now(self) -> bool:
-        """Do steps here and now until there is nothing more. False: one failed, which is noted. Raises when final."""
-        more = True
-        while more and not self.is_stopping:
-            try:
-                more = await self._step()
-            except Exception as error:
-                self._note(error)
-                return False
-            self._succeeded()
-        return True
+    async def begin(self) -> bool:
+        """Do one step here and now, and have the chore go on when there is more. Says whether it moved anything.
+
+        A failure is noted; raises when it is final.
+        """
+        done = await self._slice()
+        if done is None:
+            return False
+        if done.more:
+            self.nudge()
+        return done.moved
 
     async def _serve(self) -> None:
         is_nudged = await self._until_time(self._every_ms * self._dice.fraction())
@@ -91,9 +103,27 @@ class Chore(Service):
             is_nudged = await self._until_time(self._every_ms)
 
     async def _steps(self) -> None:
-        while not await self.now() and not self.is_stopping:
-            wait_ms = delay_ms(self._failures - 1, self._dice, first_ms=100, last_ms=max(_WAIT_MAX_MS, self._every_ms))
-            await self._pause(wait_ms)
+        """Do steps until there is nothing more, however many of them fail."""
+        more = True
+        while more and not self.is_stopping:
+            done = await self._slice()
+            if done is not None:
+                more = done.more
+                continue
+            last_ms = max(_WAIT_MAX_MS, self._every_ms)
+            await self._pause(delay_ms(max(0, self._failures - 1), self._dice, first_ms=100, last_ms=last_ms))
+
+    async def _slice(self) -> Slice | None:
+        """Do a step, nothing when stopping. None: it failed, which is noted."""
+        if self.is_stopping:
+            return _NOTHING
+        try:
+            done = await self._step()
+        except Exception as error:
+            self._note(error)
+            return None
+        self._succeeded()
+        return done
 
     async def _until_time(self, wait_ms: float) -> bool:
         """Wait for the time given, a nudge or the stop, and say whether it was one of the latter."""
@@ -153,10 +183,13 @@ class Upkeep:
             chore.nudge()
 
     async def catch_up(self) -> bool:
-        """Take back lapsed leases and make due jobs ready until none is left. False: that failed, and is noted."""
-        return all(await asyncio.gather(*[chore.now() for chore in self._moving]))
+        """Take back a slice of the lapsed leases and make one of the due jobs ready; the chores go on with the others.
 
-    async def _reap(self) -> bool:
+        Says whether any was moved: not so when another worker was quicker, or it failed, which is noted.
+        """
+        return any(await asyncio.gather(*[chore.begin() for chore in self._moving]))
+
+    async def _reap(self) -> Slice:
         answer = await self._jobs.reap(limit=self._options.slice_size, max_attempts=self._options.max_attempts)
         counts, queue = self._counts, self._jobs.queue
         if answer.recovered:
@@ -168,16 +201,16 @@ class Upkeep:
         if answer.ghosts:
             counts.broken += len(answer.ghosts)
             LOG.warning("queue %s: %s were leased without a job: dropped", queue, _names(answer.ghosts))
-        return answer.more
+        return Slice(moved=bool(answer.recovered or answer.dead or answer.ghosts), more=answer.more)
 
-    async def _promote(self) -> bool:
+    async def _promote(self) -> Slice:
         answer = await self._jobs.promote(limit=self._options.slice_size)
         if answer.count:
             self._counts.promoted += answer.count
             LOG.debug("queue %s: %d due jobs are ready", self._jobs.queue, answer.count)
-        return answer.more
+        return Slice(moved=answer.count > 0, more=answer.more)
 
-    async def _purge(self) -> bool:
+    async def _purge(self) -> Slice:
         assert self._options.purge_dead_after_ms is not None
         answer = await self._jobs.purge(
             age_ms=self._options.purge_dead_after_ms, limit=self._options.slice_size, after=self._purged_up_to
@@ -186,7 +219,7 @@ class Upkeep:
         if answer.count:
             self._counts.purged += answer.count
             LOG.info("queue %s: %d jobs dead for long were deleted", self._jobs.queue, answer.count)
-        return answer.after is not None
+        return Slice(moved=answer.count > 0, more=answer.after is not None)
 
 
 def _names(jobs: tuple[JobId, ...]) -> str:

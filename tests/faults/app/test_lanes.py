@@ -228,6 +228,7 @@ async def test_the_face_for_asyncio_walks_more_lanes_than_a_slice_has(server: Re
             (1, True, None),
             (1, False, 3),
         ]
+        assert (await lanes.waiting(), app.blocking_lanes("mail").waiting()) == (2500, 2500)
         page = await lanes.list(limit=10)
         assert (len(page.lanes), page.cursor is None) == (10, False)
         async for info in lanes.list_all():

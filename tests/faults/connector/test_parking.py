@@ -265,6 +265,25 @@ async def test_a_token_that_comes_as_it_closes_is_returned() -> None:
             assert await parking.close() is None
 
 
+@pytest.mark.usefixtures("patient_goodbye")
+async def test_a_wait_that_was_just_begun_as_it_closes_is_not_sent_after_the_goodbye(client: AioClient) -> None:
+    complaints: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(str(context)))
+    for turns in range(6):
+        parking = client.parking(KEY)
+        await parking.park(1)
+        await blocked(client, 0)
+        waiting = asyncio.ensure_future(parking.park(HOUR_MS))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        assert await parking.close() is None
+        with pytest.raises(Closed):
+            await waiting
+    assert complaints == []
+    await client.command("LPUSH", KEY, "1")
+    assert await client.command("LPOP", KEY) == b"1"
+
+
 async def test_closing_the_client_closes_it(server: RealServer) -> None:
     client = AioClient(ConnectionOptions(url=server.url))
     waiting = await parked(client, client.parking(KEY))

@@ -54,6 +54,8 @@ async def act(what: str, value: str, run: Run) -> None:
 
 async def main(url: str, queue: str, options: dict[str, int]) -> None:
     handles_signals = not options.pop("plain_run", 0)
+    if handles_signals:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what comes when the worker has ended changes nothing any more
     async with EchoMQ(url) as app:
         worker = Worker(app, queue, handle, options=WorkerOptions(**options))  # type: ignore[arg-type]  # whole numbers
         asyncio.get_running_loop().call_soon(say, "ready")
@@ -63,4 +65,5 @@ async def main(url: str, queue: str, options: dict[str, int]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins with it ignored
     asyncio.run(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3])))

@@ -8,6 +8,7 @@ import pytest
 from echomq import EchoMQ
 from echomq.ids import JobId
 from echomq.jobs import Jobs
+from echomq.records import NewJob
 from echomq.worker import Run, Worker
 from tests.faults.worker.scene import PATIENCE_S, counted, eventually, quick, serving
 
@@ -36,6 +37,27 @@ async def test_a_foreign_id_whose_lease_lapsed_keeps_no_other_job_from_running(a
     assert len(lapsed) == 10
     assert set(ran) == own | {FOREIGN}
     assert len(ran) == 21
+
+
+async def test_lanes_that_cannot_be_served_are_told_and_served_when_their_keys_are_mended(
+    app: EchoMQ, queue: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs, total = app.jobs(queue), 300  # more than an ask looks at
+
+    async def handler(run: Run) -> None: ...
+
+    await jobs.enqueue_many([NewJob(await jobs.mint(), b"", lane=f"lane-{number}") for number in range(total)])
+    await command(jobs, "SET", jobs.keys.group_active, "damaged")
+    worker = Worker(app, queue, handler, options=quick(concurrency=1))
+    async with serving(worker):
+
+        async def has_told() -> bool:
+            return worker.counts.errors >= 3
+
+        await eventually(has_told)
+        await command(jobs, "DEL", jobs.keys.group_active)
+        await counted(jobs, completed=total, active=0)
+    assert f"queue {queue}: jobs wait in lanes that cannot be served" in caplog.text
 
 
 @pytest.mark.parametrize("ends", ["returns", "raises"])

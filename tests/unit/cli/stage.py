@@ -17,7 +17,7 @@ from echomq.resp.reply import Reply
 from echomq.transitions.call import Call
 from tests.harness.model import ModelBody
 
-__all__ = ["Keys", "Memory", "Said", "never_asked"]
+__all__ = ["Keys", "Memory", "Said", "Server", "never_asked"]
 
 Answer = TypeVar("Answer")
 
@@ -52,6 +52,7 @@ class Keys:
     step: int = 2
     asked: int = 0
     memory: Memory = field(default_factory=Memory)
+    server: str = "valkey://here:6379/0"
 
     def run(self, call: Call[Answer]) -> Answer:
         return self.memory.run(call)
@@ -62,6 +63,9 @@ class Keys:
                 return len(self.memory.body.keyspace.zset(key))
             case ["HGET", bytes(key), str(name)]:
                 return self.memory.body.keyspace.hash(key).get(name.encode())
+            case ["ZSCORE", bytes(key), bytes(member)]:
+                score = self.memory.body.keyspace.zset(key).score(member)
+                return None if score is None else b"%d" % score
             case ["SCAN", cursor, *_]:
                 return self._scan(cursor)
             case _:
@@ -73,6 +77,15 @@ class Keys:
         at = int(cursor)
         following = at + self.step
         return [b"%d" % (following if following < len(self.keys) else 0), list(self.keys[at:following])]
+
+
+class Server(Keys):
+    """Its walk finds the keys that its memory got meanwhile too."""
+
+    def command(self, *parts: bytes | str | int) -> Reply:
+        if parts[0] == "SCAN":
+            return [b"0", [*self.keys, *self.memory.body.dump()]]
+        return super().command(*parts)
 
 
 @dataclass

@@ -135,6 +135,14 @@ def test_a_job_goes_in_and_is_found_again(real_server: RealServer) -> None:
 
     shown = run("job", "show", "clitest", job, "--json", url=url)
     assert json.loads(shown.stdout)["payload_base64"] == "/wA="
+    long = json.loads(
+        run("job", "add", "clitest", "-", "--delay-ms", "60000", "--json", stdin=b"y" * 500, url=url).stdout
+    )
+    piped = run("job", "show", "clitest", long["job"], url=url).stdout
+    assert b"y" * 500 + b"\n" in piped, "cut for a terminal only"
+    assert b"due at" in piped
+    listed = json.loads(run("job", "list", "clitest", "scheduled", "--json", url=url).stdout)["jobs"]
+    assert [(row["job"], row["lane"]) for row in listed] == [(long["job"], None)]
     refused = run("queue", "obliterate", "clitest", url=url)
     assert (refused.returncode, refused.stdout) == (4, b"")
     done = run("queue", "obliterate", "clitest", "--yes", url=url)
@@ -163,7 +171,15 @@ def test_lanes_on_a_real_server(real_server: RealServer) -> None:
     waiting = json.loads(run("job", "list", "clilanes", "--lane", "acme", "--json", url=url).stdout)
     assert (waiting["lane"], len(waiting["jobs"])) == ("acme", 2)
     counted = json.loads(run("queue", "counts", "clilanes", "--json", url=url).stdout)
-    assert (counted["lanes"], counted["concurrency"]) == (1, None)
+    assert (counted["lanes"], counted["waiting_in_lanes"], counted["concurrency"]) == (1, 2, None)
+    paused = run("queue", "pause", "clilanes", "--json", url=url)
+    assert json.loads(paused.stdout)["waiting"] == 2, paused.stderr
+    assert b"the queue is paused: nothing starts" in run("lane", "show", "clilanes", "acme", url=url).stderr
+    sorted_ = run("lane", "list", "clilanes", "--sort", "depth", "--paused", "--limited", url=url)
+    assert (b"acme" in sorted_.stdout, sorted_.stderr) == (
+        True,
+        b"echomq: in all 1 lane has jobs, and 2 jobs wait in lanes\n",
+    )
     refused = run("lane", "drain", "clilanes", "acme", url=url)
     assert (refused.returncode, refused.stdout) == (4, b"")
     drained = run("lane", "drain", "clilanes", "acme", "--yes", "--json", url=url)
@@ -176,7 +192,9 @@ def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
     url = real_server.url
     run("job", "add", "clinames", "x", url=url)
 
-    assert b"did you mean clinames?" in run("queue", "counts", "clinmaes", url=url).stderr
+    told = run("queue", "counts", "clinmaes", url=url).stderr.decode()
+    assert "did you mean clinames?" in told
+    assert f"there is nothing in clinmaes on {url}" in told
     assert b"did you mean clinames?" in run("job", "list", "clinmaes", url=url).stderr
     assert b"clinames" in run("queue", "list", url=url).stdout
 
@@ -195,8 +213,8 @@ def test_a_mistyped_queue_on_a_real_server(real_server: RealServer) -> None:
         (("queue", "burn", "mail"), 2, b"No such command"),
         (("lane", "pause", "mail", "a b"), 2, b"is not a valid lane name"),
         (("lane", "limit", "mail", "acme", "many"), 2, b"none, or a whole number"),
-        (("lane", "limit", "mail", "acme", "0"), 2, b"is not possible"),
-        (("queue", "concurrency", "mail", "0"), 2, b"is not possible"),
+        (("lane", "limit", "mail", "acme", "0"), 2, b"cannot be 0"),
+        (("queue", "concurrency", "mail", "0"), 2, b"cannot be 0"),
         (("job", "add", "mail", "x", "--lane", "{x}"), 2, b"is not a valid lane name"),
     ],
 )

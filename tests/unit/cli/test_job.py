@@ -5,9 +5,10 @@ import pytest
 from echomq.blocking_jobs import BlockingJobs
 from echomq.cli import job as verbs
 from echomq.cli.exits import Exit
-from echomq.errors import BadInput, InvalidId, InvalidOption
+from echomq.errors import BadInput, InvalidId, InvalidOption, WrongType
 from echomq.ids import JobId
-from echomq.records import Claimed
+from echomq.records import Claimed, Taken
+from echomq.resp.reply import Reply
 from tests.unit.cli.stage import Keys, Memory, Said
 
 ABSENT = "JOB0NgWefAEJfs"
@@ -56,7 +57,7 @@ def test_add_with_a_lane_waits_in_it_at_once_or_after_the_delay() -> None:
     for delay_ms, lane in ((None, "acme"), (5000, "zoo")):
         said, shown = Said(is_json=True), Said(is_json=True)
         verbs.add(jobs, said.view, b"x", delay_ms=delay_ms, lane=lane)
-        verbs.show(jobs, shown.view, str(said.data["job"]))
+        verbs.show(jobs, Keys(), shown.view, str(said.data["job"]))
         assert shown.data["lane"] == lane
     assert (memory.lanes().depth("acme"), memory.lanes().depth("zoo")) == (1, 0)
 
@@ -66,8 +67,8 @@ def test_show_tells_the_row_and_keeps_the_payload_whole_in_json() -> None:
     job = added(jobs, b"y" * 1000)
     said, data = Said(), Said(is_json=True)
 
-    assert verbs.show(jobs, said.view, job) == Exit.DONE
-    assert verbs.show(jobs, data.view, job) == Exit.DONE
+    assert verbs.show(jobs, Keys(), said.view, job) == Exit.DONE
+    assert verbs.show(jobs, Keys(), data.view, job) == Exit.DONE
 
     assert ["state", "pending"] in said.lines
     assert "(1,000 characters)" in said.out.getvalue()
@@ -80,7 +81,7 @@ def test_show_of_a_dead_job_names_its_error() -> None:
     job = killed(jobs, "no such \x1b[31mhost")
     said = Said()
 
-    verbs.show(jobs, said.view, job)
+    verbs.show(jobs, Keys(), said.view, job)
 
     assert ["state", "dead"] in said.lines
     assert "no such \\x1b[31mhost" in said.out.getvalue()
@@ -93,7 +94,7 @@ def test_show_of_a_job_that_is_done_shows_its_kept_result() -> None:
     jobs.complete(job, claimed(jobs).token, result=b"\xff\x00", result_ttl_ms=60_000)
     said = Said(is_json=True)
 
-    assert verbs.show(jobs, said.view, job) == Exit.DONE
+    assert verbs.show(jobs, Keys(), said.view, job) == Exit.DONE
 
     assert said.data["state"] == "completed"
     assert said.data["result"] is None
@@ -106,12 +107,12 @@ def test_a_job_that_is_not_there_ends_with_its_own_code(verb: object) -> None:
     said = Said()
 
     assert callable(verb)
-    assert verb(Memory().jobs(), said.view, ABSENT) == Exit.NOT_SO
+    assert verb(Memory().jobs(), Keys(), said.view, ABSENT) == Exit.NOT_SO
 
 
 def test_an_id_that_is_none_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(InvalidId):
-        verbs.show(Memory().jobs(), Said().view, "JOB-1")
+        verbs.show(Memory().jobs(), Keys(), Said().view, "JOB-1")
 
 
 def test_state_is_one_word_also_after_the_end() -> None:
@@ -121,7 +122,7 @@ def test_state_is_one_word_also_after_the_end() -> None:
     for step in (lambda: None, lambda: claimed(jobs), lambda: jobs.complete(job, 1, result=b"", result_ttl_ms=9000)):  # type: ignore[arg-type]  # a token is a whole number
         step()
         said = Said()
-        assert verbs.state(jobs, said.view, job) == Exit.DONE
+        assert verbs.state(jobs, Keys(), said.view, job) == Exit.DONE
         words.append(said.out.getvalue())
     assert words == ["pending\n", "active\n", "completed\n"]
 
@@ -178,7 +179,7 @@ def test_an_empty_list_says_so() -> None:
 
     assert verbs.list_jobs(Memory().jobs(), Keys(), said.view, "dead", limit=1, newest_first=None) == Exit.DONE
     assert said.out.getvalue() == ""
-    assert said.talk == "echomq: no job of mail is in dead\nechomq: there is nothing in mail\n"
+    assert said.talk == "echomq: no job of mail is in dead\nechomq: there is nothing in mail on valkey://here:6379/0\n"
 
 
 def test_a_list_of_what_waits_says_that_lanes_have_jobs_too() -> None:
@@ -250,7 +251,7 @@ def test_an_empty_list_of_a_mistyped_queue_names_the_near_one() -> None:
     server = Keys([b"emq:{mail}:pending"])
 
     assert verbs.list_jobs(Memory().jobs("mial"), server, said.view, "dead", limit=1, newest_first=None) == Exit.DONE
-    assert said.talk.splitlines()[-1] == "echomq: there is nothing in mial; did you mean mail?"
+    assert said.talk.splitlines()[-1] == "echomq: there is nothing in mial on valkey://here:6379/0; did you mean mail?"
 
 
 @pytest.mark.parametrize("word", ["completed", "failed"])
@@ -265,7 +266,7 @@ def test_remove_asks_and_says_what_the_job_is_doing(*, answer: bool, code: Exit,
     job = added(jobs)
     said = Said(answer=answer)
 
-    assert verbs.remove(jobs, said.view, job, yes=False) == code
+    assert verbs.remove(jobs, Keys(), said.view, job, yes=False) == code
 
     assert said.questions == [f"Delete job {job} of mail, which is pending?"]
     assert jobs.counts()["pending"] == left
@@ -274,7 +275,7 @@ def test_remove_asks_and_says_what_the_job_is_doing(*, answer: bool, code: Exit,
 def test_remove_of_nothing_asks_nobody() -> None:
     said = Said(answer=True)
 
-    assert verbs.remove(Memory().jobs(), said.view, ABSENT, yes=False) == Exit.NOT_SO
+    assert verbs.remove(Memory().jobs(), Keys(), said.view, ABSENT, yes=False) == Exit.NOT_SO
     assert said.questions == []
 
 
@@ -282,12 +283,12 @@ def test_retry_makes_a_dead_job_ready_and_refuses_any_other() -> None:
     jobs = Memory().jobs()
     job = killed(jobs)
 
-    assert verbs.retry(jobs, Said().view, job, fresh=False) == Exit.DONE
+    assert verbs.retry(jobs, Keys(), Said().view, job, fresh=False) == Exit.DONE
     assert jobs.counts()["pending"] == 1
     said = Said()
-    assert verbs.retry(jobs, said.view, job, fresh=False) == Exit.NOT_SO
+    assert verbs.retry(jobs, Keys(), said.view, job, fresh=False) == Exit.NOT_SO
     assert "is pending and not dead" in said.talk
-    assert verbs.retry(jobs, Said().view, ABSENT, fresh=False) == Exit.NOT_SO
+    assert verbs.retry(jobs, Keys(), Said().view, ABSENT, fresh=False) == Exit.NOT_SO
 
 
 def test_retry_all_asks_with_the_count() -> None:
@@ -309,10 +310,94 @@ def test_logs_are_the_last_lines() -> None:
         jobs.add_log(job, b"line %d\x07" % number)
     said = Said()
 
-    assert verbs.logs(jobs, said.view, job, limit=2) == Exit.DONE
+    assert verbs.logs(jobs, Keys(), said.view, job, limit=2) == Exit.DONE
     assert said.out.getvalue() == "line 3\\x07\nline 4\\x07\n"
-    assert verbs.logs(jobs, Said().view, ABSENT, limit=2) == Exit.NOT_SO
+    assert verbs.logs(jobs, Keys(), Said().view, ABSENT, limit=2) == Exit.NOT_SO
 
 
 def test_every_id_that_is_shown_can_be_read_back() -> None:
     assert JobId.parse(added(Memory().jobs())).minted_at_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("word", "columns"),
+    [
+        ("scheduled", ["job", "minted_at", "due_at", "lane"]),
+        ("active", ["job", "minted_at", "lease_ends_at", "lane"]),
+        ("dead", ["job", "minted_at", "lane"]),
+    ],
+)
+def test_a_list_tells_the_lane_of_each_job_and_none_where_there_is_none(word: str, columns: list[str]) -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    for lane in ("acme", None):
+        later = jobs.enqueue_in(b"x", delay_ms=1000, lane=lane).job
+        if word != "scheduled":
+            jobs.promote_now(later)
+            taken = jobs.take(lease_ms=1000, size=1)
+            assert isinstance(taken, Taken)
+            if word == "dead":
+                jobs.retry(later, taken.jobs[0].token, delay_ms=0, max_attempts=1, error="boom")
+    said = Said(is_json=True)
+
+    assert verbs.list_jobs(jobs, Keys(memory=memory), said.view, word, limit=9, newest_first=None) == Exit.DONE
+
+    assert sorted(str(row["lane"]) for row in rows(said)) == ["None", "acme"]
+    assert [list(row) for row in rows(said)] == [columns] * 2
+
+
+def test_a_ghost_and_a_broken_row_are_listed_without_a_lane() -> None:
+    memory = Memory()
+    jobs = memory.jobs()
+    job = JobId.parse(killed(jobs))
+    memory.body.keyspace.zset(jobs.keys.dead).add(ABSENT.encode(), 0)
+
+    class Broken(Keys):
+        def command(self, *parts: bytes | str | int) -> Reply:
+            if parts == ("HGET", jobs.keys.job(job), "group"):
+                raise WrongType("WRONGTYPE not a hash", about="HGET")
+            return super().command(*parts)
+
+    said = Said(is_json=True)
+
+    assert verbs.list_jobs(jobs, Broken(memory=memory), said.view, "dead", limit=9, newest_first=None) == Exit.DONE
+    assert {row["job"]: row["lane"] for row in rows(said)} == {str(job): None, ABSENT: None}
+
+
+def test_show_tells_when_a_scheduled_job_is_due_and_when_the_lease_of_a_running_one_ends() -> None:
+    memory = Memory()
+    jobs, server = memory.jobs(), Keys(memory=memory)
+    later, earlier = jobs.enqueue_at(b"x", at_ms=1704067200007).job, added(jobs)
+    claimed(jobs)
+    due, leased = Said(is_json=True), Said(is_json=True)
+
+    verbs.show(jobs, server, due.view, str(later))
+    verbs.show(jobs, server, leased.view, earlier)
+
+    assert (due.data["state"], due.data["due_at"]) == ("scheduled", "2024-01-01T00:00:00.007Z")
+    assert (leased.data["state"], "due_at" in leased.data) == ("active", False)
+    assert str(leased.data["lease_ends_at"]).endswith("Z")
+
+
+def test_a_job_that_is_due_after_all_calendars_is_shown_without_the_instant() -> None:
+    memory = Memory()
+    jobs, server = memory.jobs(), Keys(memory=memory)
+    later = str(jobs.enqueue_at(b"x", at_ms=2**53 - 1).job)
+    shown, listed = Said(is_json=True), Said(is_json=True)
+
+    assert verbs.show(jobs, server, shown.view, later) == Exit.DONE
+    assert verbs.list_jobs(jobs, server, listed.view, "scheduled", limit=9, newest_first=None) == Exit.DONE
+    assert (shown.data["due_at"], rows(listed)[0]["due_at"]) == (None, None)
+
+
+def test_a_job_that_is_not_there_is_told_with_the_server_that_was_asked() -> None:
+    told = f"echomq: mail has no job {ABSENT}, and no kept result of it, on valkey://here:6379/0\n"
+    jobs = Memory().jobs()
+    shown, logged, removed, retried = Said(), Said(), Said(), Said()
+
+    assert verbs.show(jobs, Keys(), shown.view, ABSENT) == Exit.NOT_SO
+    assert verbs.logs(jobs, Keys(), logged.view, ABSENT, limit=1) == Exit.NOT_SO
+    assert verbs.remove(jobs, Keys(), removed.view, ABSENT, yes=True) == Exit.NOT_SO
+    assert verbs.retry(jobs, Keys(), retried.view, ABSENT, fresh=False) == Exit.NOT_SO
+
+    assert [said.talk for said in (shown, logged, removed, retried)] == [told] * 4

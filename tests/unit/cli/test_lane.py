@@ -1,20 +1,26 @@
 """`echomq lane …` over a queue in memory."""
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
 import pytest
 
+from echomq.blocking_lanes import BlockingLanes
 from echomq.cli import lane as verbs
 from echomq.cli.arguments import number_or_none
 from echomq.cli.exits import Exit
+from echomq.cli.names import Asker
+from echomq.cli.render import View
 from echomq.errors import InvalidId, InvalidName, InvalidOption
 from echomq.records import Claimed, NewJob, Taken
 from echomq.transitions.call import Call
-from tests.unit.cli.stage import Keys, Memory, Said
+from tests.unit.cli.stage import Keys, Memory, Said, Server
 
 ABSENT = "JOB0NgWefAEJfs"
 
 Answer = TypeVar("Answer")
+
+Setting: TypeAlias = Callable[[BlockingLanes, Asker, View, str, int | None], int]
 
 
 @pytest.fixture
@@ -66,7 +72,8 @@ def test_list_stops_at_the_limit_and_says_that_there_is_more() -> None:
     assert [row["lane"] for row in lanes_of(said)] == [f"t{n:04}" for n in range(6)]
     assert said.data["is_complete"] is False
     assert "there are more; these are 6" in said.talk
-    assert (len(lanes_of(exact)), exact.data["is_complete"], exact.talk) == (7, True, "")
+    assert (len(lanes_of(exact)), exact.data["is_complete"]) == (7, True)
+    assert "there are more" not in exact.talk
 
 
 def test_list_reads_more_lanes_than_one_slice_has() -> None:
@@ -81,6 +88,98 @@ def test_list_reads_more_lanes_than_one_slice_has() -> None:
     assert said.data["is_complete"] is True
 
 
+def unequal() -> Memory:
+    """Lanes where the oldest jobs, and most jobs, are not in the first by name; one has settings only."""
+    memory = Memory()
+    jobs, lanes = memory.jobs(), memory.lanes()
+    for lane, count in (("old", 1), ("deep", 4), ("acme", 2)):
+        jobs.enqueue_many([b"x"] * count, lane=lane)
+    jobs.enqueue(b"x", lane="flying")
+    while not isinstance(claimed := lanes.claim(lease_ms=60_000), Claimed) or claimed.lane != "flying":
+        assert isinstance(claimed, Claimed)
+        jobs.release(claimed.job, claimed.token)
+    lanes.pause("deep")
+    lanes.limit("deep", 5)
+    lanes.limit("acme", 6)
+    lanes.pause("set-only")
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("sort", "names"),
+    [
+        (verbs.Sort.NAME, ["acme", "deep", "flying", "old", "set-only"]),
+        (verbs.Sort.DEPTH, ["deep", "acme", "old", "flying", "set-only"]),
+        (verbs.Sort.AGE, ["old", "deep", "acme", "flying", "set-only"]),
+    ],
+)
+def test_lanes_are_listed_in_the_order_that_is_asked_for(sort: verbs.Sort, names: list[str]) -> None:
+    memory = unequal()
+    said, cut = Said(is_json=True), Said(is_json=True)
+
+    assert verbs.list_lanes(memory.lanes(), Keys(memory=memory), said.view, most=9, sort=sort) == Exit.DONE
+    assert verbs.list_lanes(memory.lanes(), Keys(memory=memory), cut.view, most=2, sort=sort) == Exit.DONE
+
+    assert [row["lane"] for row in lanes_of(said)] == names
+    assert said.talk == "echomq: in all 4 lanes have jobs, and 7 jobs wait in lanes\n"
+    assert [row["lane"] for row in lanes_of(cut)] == names[:2]
+    assert cut.talk == "echomq: there are more; these are 2 (--limit)\n" + said.talk, "the total is of all of them"
+    assert (said.data["is_complete"], cut.data["is_complete"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("paused", "limited", "names"),
+    [(True, False, ["deep", "set-only"]), (False, True, ["acme", "deep"]), (True, True, ["deep"])],
+)
+def test_only_paused_or_limited_lanes_are_listed_if_asked(*, paused: bool, limited: bool, names: list[str]) -> None:
+    memory = unequal()
+    said = Said(is_json=True)
+
+    verbs.list_lanes(memory.lanes(), Keys(memory=memory), said.view, most=2, paused=paused, limited=limited)
+
+    assert [row["lane"] for row in lanes_of(said)] == names
+    assert said.data["is_complete"] is True
+    assert said.talk == "echomq: in all 4 lanes have jobs, and 7 jobs wait in lanes\n"
+
+
+def test_where_no_lane_is_what_is_asked_for_that_is_said(memory: Memory) -> None:
+    said = Said()
+
+    verbs.list_lanes(memory.lanes(), Keys(memory=memory), said.view, most=9, paused=True, limited=True)
+
+    assert said.out.getvalue() == ""
+    assert said.talk.splitlines() == [
+        "echomq: no lane of mail is paused and limited",
+        "echomq: in all 2 lanes have jobs, and 3 jobs wait in lanes",
+    ]
+
+
+def test_a_sort_reads_so_many_lanes_and_says_where_it_stopped(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verbs, "READ_MAX", 1)
+    said = Said(is_json=True)
+
+    verbs.list_lanes(memory.lanes(), Keys(memory=memory), said.view, most=9, sort=verbs.Sort.DEPTH)
+
+    assert [row["lane"] for row in lanes_of(said)] == ["acme"]
+    assert said.data["is_complete"] is False
+    assert said.talk.splitlines() == [
+        "echomq: only the first 1 lanes were read",
+        "echomq: in all 2 lanes have jobs, and 3 jobs wait in lanes",
+    ]
+
+
+def test_show_says_what_keeps_the_whole_queue_from_starting_jobs(memory: Memory) -> None:
+    jobs, told = memory.jobs(), []
+    for step in (lambda: jobs.set_concurrency(2), lambda: jobs.set_concurrency(1), jobs.pause):
+        step()
+        said = Said(is_json=True)
+        assert verbs.show(memory.lanes(), Keys(memory=memory), said.view, "zoo") == Exit.DONE
+        told.append(said.talk.splitlines())
+    full = "echomq: the queue runs 1 of at most 1 jobs (`echomq queue concurrency`)"
+    paused = "echomq: the queue is paused: nothing starts (`echomq queue resume` ends that)"
+    assert told == [[], [full], [paused, full]]
+
+
 def test_a_queue_without_lanes_says_so_and_names_the_near_queue() -> None:
     said = Said()
     server = Keys([b"emq:{mail}:pending"])
@@ -89,8 +188,8 @@ def test_a_queue_without_lanes_says_so_and_names_the_near_queue() -> None:
 
     assert said.out.getvalue() == ""
     assert said.talk.splitlines() == [
-        "echomq: mial has no lanes",
-        "echomq: there is nothing in mial; did you mean mail?",
+        "echomq: mial has no lanes on valkey://here:6379/0",
+        "echomq: there is nothing in mial on valkey://here:6379/0; did you mean mail?",
     ]
 
 
@@ -150,12 +249,72 @@ def test_a_paused_lane_is_passed_over_until_it_is_resumed(memory: Memory) -> Non
 
 def test_settings_of_a_mistyped_lane_are_made_and_the_near_name_is_mentioned(memory: Memory) -> None:
     # The lane that was meant goes on running, so this must not pass in silence.
-    for said in (Said(), Said()):
+    first, second = Said(), Said()
+    for said in (first, second):
         assert verbs.pause(memory.lanes(), Keys(memory=memory), said.view, "zooo") == Exit.DONE
-        if "did you mean zoo?" in said.talk:
-            continue
-        assert said.talk == "", "it is known the second time: it is paused"
+        assert ["paused", "True"] in said.lines
+    assert first.talk.splitlines() == [
+        (
+            "echomq: lane zooo of mail is paused now, though nothing is known of it; to undo that: echomq lane resume"
+            " mail zooo"
+        ),
+        "echomq: no job of mail waits or runs in lane zooo; did you mean zoo?",
+    ]
+    assert second.talk == "", "it is known the second time: it is paused"
     assert verbs.show(memory.lanes(), Keys(), Said().view, "zooo") == Exit.DONE
+
+
+@pytest.mark.parametrize(
+    ("verb", "number", "told"),
+    [
+        (verbs.limit, 3, "has the limit 3 now, though nothing is known of it; to undo that: echomq lane limit {} none"),
+        (
+            verbs.weight,
+            5,
+            "has the weight 5 now, though nothing is known of it; to undo that: echomq lane weight {} none",
+        ),
+    ],
+)
+def test_a_number_for_a_mistyped_lane_comes_with_the_command_that_undoes_it(
+    memory: Memory, verb: Setting, number: int, told: str
+) -> None:
+    said, undone = Said(), Said()
+
+    assert verb(memory.lanes(), Keys(memory=memory), said.view, "acem", number) == Exit.DONE
+    assert said.talk.splitlines() == [
+        "echomq: lane acem of mail " + told.format("mail acem"),
+        "echomq: no job of mail waits or runs in lane acem; did you mean acme?",
+    ]
+    verb(memory.lanes(), Keys(memory=memory), undone.view, "acem", None)
+    assert undone.talk == ""
+    assert verbs.show(memory.lanes(), Keys(memory=memory), Said().view, "acem") == Exit.NOT_SO
+
+
+def test_what_sets_nothing_for_a_mistyped_lane_says_so(memory: Memory) -> None:
+    for verb in (verbs.limit, verbs.weight):
+        said = Said()
+        assert verb(memory.lanes(), Keys(memory=memory), said.view, "acem", None) == Exit.DONE
+        assert said.talk.startswith("echomq: nothing was set for lane acem of mail, so nothing changed\n")
+    resumed = Said()
+    verbs.resume(memory.lanes(), Keys(memory=memory), resumed.view, "acem")
+    assert resumed.talk.endswith("did you mean acme?\n")
+    assert "nothing changed" in resumed.talk
+
+
+def test_a_setting_in_a_mistyped_queue_names_the_server_and_the_near_queue() -> None:
+    said = Said()
+    server = Server([b"emq:{mail}:pending"])
+
+    assert verbs.pause(server.memory.lanes("mial"), server, said.view, "acme") == Exit.DONE
+
+    assert said.talk.splitlines() == [
+        (
+            "echomq: lane acme of mial is paused now, though nothing is known of it; to undo that: echomq lane resume"
+            " mial acme"
+        ),
+        "echomq: no job of mial waits or runs in lane acme",
+        "echomq: there is nothing in mial on valkey://here:6379/0; did you mean mail?",
+    ]
 
 
 @pytest.mark.parametrize("setting", ["pause", "limit", "weight"])
@@ -184,9 +343,9 @@ def test_one_lane_is_one_call_and_a_near_name_is_looked_for_among_the_first_thou
 
     memory.asked.clear()
     assert verbs.show(memory.lanes(), Keys(memory=memory), said.view, "t6999") == Exit.DONE
-    assert memory.asked == ["lanes"]
+    assert memory.asked == ["lanes", "is_paused"]
     assert verbs.limit(memory.lanes(), Keys(memory=memory), said.view, "t6998", 3) == Exit.DONE
-    assert memory.asked == ["lanes", "lanes", "glimit", "depth"]
+    assert memory.asked == ["lanes", "is_paused", "lanes", "glimit", "depth"]
 
     memory.asked.clear()
     assert verbs.show(memory.lanes(), Keys(memory=memory), said.view, "t4999x") == Exit.NOT_SO
@@ -265,7 +424,7 @@ def test_a_waiting_job_is_moved_and_moving_it_again_changes_nothing(memory: Memo
 
     for moved in (True, False):
         said = Said(is_json=True)
-        assert verbs.move(jobs, lanes, said.view, job, "acme") == Exit.DONE
+        assert verbs.move(jobs, lanes, Keys(), said.view, job, "acme") == Exit.DONE
         assert said.data == {"queue": "mail", "job": job, "lane": "acme", "moved": moved}
     assert (lanes.depth("acme"), lanes.depth("zoo")) == (3, 1)
 
@@ -279,14 +438,14 @@ def test_only_a_job_that_waits_in_a_lane_can_be_moved(memory: Memory) -> None:
     for job, words in (
         (str(running.job), "is active"),
         (flat, "is in no lane: only a job that was added with one can be moved"),
-        (ABSENT, f"mail has no job {ABSENT}\n"),
+        (ABSENT, f"mail has no job {ABSENT} on valkey://here:6379/0\n"),
     ):
         said = Said()
-        assert verbs.move(jobs, lanes, said.view, job, "zoo") == Exit.NOT_SO
+        assert verbs.move(jobs, lanes, Keys(), said.view, job, "zoo") == Exit.NOT_SO
         assert words in said.talk
         assert said.out.getvalue() == ""
     with pytest.raises(InvalidId):
-        verbs.move(jobs, lanes, Said().view, "JOB-1", "zoo")
+        verbs.move(jobs, lanes, Keys(), Said().view, "JOB-1", "zoo")
 
 
 def test_drain_asks_with_the_count_and_leaves_what_runs(memory: Memory) -> None:

@@ -1,24 +1,34 @@
 """`echomq queue …` over a queue in memory."""
 
+from collections.abc import Callable
+
 import pytest
 
+from echomq.blocking_jobs import BlockingJobs
+from echomq.blocking_lanes import BlockingLanes
 from echomq.cli import queue
 from echomq.cli.exits import Exit
 from echomq.errors import NoPermission
-from echomq.records import Claimed, Taken
-from tests.unit.cli.stage import Keys, Memory, Said
+from echomq.records import Claimed, Counts, Taken
+from tests.unit.cli.stage import Keys, Memory, Said, Server
 
 MAIL = (b"emq:{mail}:pending", b"emq:{mail}:job:JOB0NgWefAEJfs", b"emq:{news}:meta", b"{emq}:version")
 
 
+def both(queue: str) -> tuple[BlockingJobs, BlockingLanes]:
+    memory = Memory()
+    return memory.jobs(queue), memory.lanes(queue)
+
+
 def test_counts_shows_every_set_and_counter() -> None:
-    jobs = Memory().jobs()
+    memory = Memory()
+    jobs = memory.jobs()
     jobs.enqueue(b"1")
     jobs.enqueue(b"2")
     jobs.claim(lease_ms=1000)
     said = Said()
 
-    assert queue.counts(jobs, Keys(), said.view) == Exit.DONE
+    assert queue.counts(jobs, memory.lanes(), Keys(), said.view) == Exit.DONE
 
     assert ["pending", "1"] in said.lines
     assert ["active", "1"] in said.lines
@@ -31,6 +41,7 @@ def test_counts_shows_every_set_and_counter() -> None:
         "completed",
         "failed",
         "lanes",
+        "waiting",
         "concurrency",
         "paused",
     ]
@@ -38,11 +49,12 @@ def test_counts_shows_every_set_and_counter() -> None:
 
 
 def test_counts_in_json_are_numbers() -> None:
-    jobs = Memory().jobs()
+    memory = Memory()
+    jobs = memory.jobs()
     jobs.enqueue(b"1")
     said = Said(is_json=True)
 
-    queue.counts(jobs, Keys(), said.view)
+    queue.counts(jobs, memory.lanes(), Keys(), said.view)
 
     assert said.data == {
         "queue": "mail",
@@ -53,6 +65,7 @@ def test_counts_in_json_are_numbers() -> None:
         "completed": 0,
         "failed": 0,
         "lanes": 0,
+        "waiting_in_lanes": 0,
         "concurrency": None,
         "paused": False,
     }
@@ -63,7 +76,7 @@ def test_counts_tells_a_paused_queue() -> None:
     memory.jobs().pause()
     said = Said(is_json=True)
 
-    queue.counts(memory.jobs(), Keys(memory=memory), said.view)
+    queue.counts(memory.jobs(), memory.lanes(), Keys(memory=memory), said.view)
 
     assert said.data["paused"] is True
 
@@ -71,13 +84,14 @@ def test_counts_tells_a_paused_queue() -> None:
 def test_counts_tells_how_many_lanes_have_jobs_and_the_ceiling() -> None:
     memory = Memory()
     memory.jobs().enqueue(b"1", lane="acme")
-    memory.jobs().enqueue(b"2", lane="zoo")
+    memory.jobs().enqueue_many([b"2", b"3"], lane="zoo")
     memory.jobs().set_concurrency(25)
     said = Said(is_json=True)
 
-    queue.counts(memory.jobs(), Keys(memory=memory), said.view)
+    queue.counts(memory.jobs(), memory.lanes(), Keys(memory=memory), said.view)
 
     assert (said.data["pending"], said.data["lanes"], said.data["concurrency"]) == (0, 2, 25)
+    assert said.data["waiting_in_lanes"] == 3
 
 
 def test_a_ceiling_is_set_and_taken_away() -> None:
@@ -96,11 +110,13 @@ def test_a_ceiling_is_set_and_taken_away() -> None:
 
 
 def test_a_ceiling_of_a_mistyped_queue_is_told_the_near_name() -> None:
-    said = Said()
-
-    queue.concurrency(Memory().jobs("maill"), Keys(MAIL), said.view, 5)
-
-    assert "did you mean mail?" in said.talk
+    nothing = "echomq: there is nothing in maill on valkey://here:6379/0; did you mean mail?"
+    done = "echomq: its ceiling is set all the same: `echomq queue concurrency maill none` takes it away"
+    for most, told in ((5, [nothing, done]), (None, [nothing])):
+        said = Said()
+        server = Server(MAIL)
+        assert queue.concurrency(server.memory.jobs("maill"), server, said.view, most) == Exit.DONE
+        assert said.talk.splitlines() == told
 
 
 def test_drain_says_that_lanes_keep_their_jobs() -> None:
@@ -126,24 +142,38 @@ def test_obliterate_counts_the_jobs_in_lanes_too() -> None:
 
     assert queue.obliterate(jobs, memory.lanes(), Keys(), said.view, force=False, yes=False) == Exit.DONE
 
-    assert said.questions == ["Delete the queue mail with 7 jobs, all results and all counters?"]
+    assert said.questions == ["Delete the queue mail with 7 jobs (6 waiting in lanes), all results and all counters?"]
     assert memory.body.dump() == {}
 
 
 def test_a_mistyped_queue_is_told_the_near_name() -> None:
     said = Said()
 
-    assert queue.counts(Memory().jobs("mial"), Keys(MAIL), said.view) == Exit.DONE
+    assert queue.counts(*both("mial"), Keys(MAIL), said.view) == Exit.DONE
 
-    assert said.talk == "echomq: there is nothing in mial; did you mean mail?\n"
+    assert said.talk == "echomq: there is nothing in mial on valkey://here:6379/0; did you mean mail?\n"
 
 
 def test_a_queue_that_has_keys_gets_no_hint() -> None:
     said = Said()
 
-    queue.counts(Memory().jobs("news"), Keys(MAIL), said.view)
+    queue.counts(*both("news"), Keys(MAIL), said.view)
 
     assert said.talk == ""
+
+
+def test_the_keys_are_not_walked_for_a_queue_whose_jobs_are_all_in_lanes() -> None:
+    server = Keys(MAIL)
+    jobs, lanes = server.memory.jobs("mial"), server.memory.lanes("mial")
+    jobs.enqueue(b"x", lane="acme")
+    said = Said()
+
+    for verb in (queue.counts, queue.pause, queue.resume):
+        assert verb(jobs, lanes, server, said.view) == Exit.DONE
+    queue.concurrency(jobs, server, said.view, 5)
+    queue.obliterate(jobs, lanes, server, said.view, force=False, yes=True)
+
+    assert (server.asked, said.talk) == (0, "")
 
 
 def test_a_user_who_may_not_walk_the_keys_gets_the_counts_all_the_same() -> None:
@@ -155,8 +185,8 @@ def test_a_user_who_may_not_walk_the_keys_gets_the_counts_all_the_same() -> None
 
     said = Said()
 
-    assert queue.counts(Memory().jobs("mial"), Refusing(), said.view) == Exit.DONE
-    assert said.talk == "echomq: there is nothing in mial\n"
+    assert queue.counts(*both("mial"), Refusing(), said.view) == Exit.DONE
+    assert said.talk == "echomq: there is nothing in mial on valkey://here:6379/0\n"
 
 
 def test_pause_keeps_jobs_from_starting_and_resume_ends_it() -> None:
@@ -164,9 +194,9 @@ def test_pause_keeps_jobs_from_starting_and_resume_ends_it() -> None:
     jobs = memory.jobs()
     jobs.enqueue(b"1")
 
-    assert queue.pause(jobs, Keys(), Said().view) == Exit.DONE
+    assert queue.pause(jobs, memory.lanes(), Keys(), Said().view) == Exit.DONE
     assert not isinstance(jobs.claim(lease_ms=1000), Claimed)
-    assert queue.resume(jobs, Keys(), Said().view) == Exit.DONE
+    assert queue.resume(jobs, memory.lanes(), Keys(), Said().view) == Exit.DONE
     assert isinstance(jobs.claim(lease_ms=1000), Claimed)
 
 
@@ -177,19 +207,25 @@ def test_pause_and_resume_tell_what_waits_and_in_how_many_lanes(verb: object, *,
     memory.jobs().enqueue_many([b"2", b"3"], lane="acme")
     said = Said(is_json=True)
 
+    load = {"waiting": 3, "running": 0, "lanes": 1, "waiting_in_lanes": 2}
     assert callable(verb)
-    assert verb(memory.jobs(), Keys(memory=memory), said.view) == Exit.DONE
+    assert verb(memory.jobs(), memory.lanes(), Keys(memory=memory), said.view) == Exit.DONE
 
-    assert said.data == {"queue": "mail", "paused": paused, "waiting": 1, "running": 0, "lanes": 1}
+    assert said.data == {"queue": "mail", "paused": paused, **load}
 
 
 def test_pausing_a_mistyped_queue_is_told_the_near_name() -> None:
     # The queue that was meant goes on running, so this must not pass in silence.
     said = Said()
 
-    queue.pause(Memory().jobs("maill"), Keys(MAIL), said.view)
+    server = Server(MAIL)
+    queue.pause(server.memory.jobs("maill"), server.memory.lanes("maill"), server, said.view)
 
-    assert "did you mean mail?" in said.talk
+    assert said.talk.splitlines() == [
+        "echomq: there is nothing in maill on valkey://here:6379/0; did you mean mail?",
+        "echomq: it is paused all the same, for jobs that may come: `echomq queue resume maill` ends it",
+    ]
+    assert ["paused", "True"] in said.lines
 
 
 @pytest.mark.parametrize("scheduled", [False, True])
@@ -269,24 +305,31 @@ def test_obliterate_by_force_takes_running_jobs_too() -> None:
     assert memory.body.dump() == {}
 
 
+def asked_of(memory: Memory) -> tuple[Callable[[str], Counts], Callable[[str], int]]:
+    return lambda name: memory.jobs(name).counts(), lambda name: memory.lanes(name).waiting()
+
+
 def test_list_shows_each_queue_that_has_a_key() -> None:
     memory = Memory()
     memory.jobs("mail").enqueue(b"1")
     memory.jobs("mail").enqueue(b"2", lane="acme")
     said = Said(is_json=True)
 
-    queue.list_queues(Keys(MAIL, memory=memory), lambda name: memory.jobs(name).counts(), said.view)
+    queue.list_queues(Keys(MAIL, memory=memory), *asked_of(memory), said.view)
 
     queues = said.data["queues"]
     assert isinstance(queues, list)
-    assert [(row["queue"], row["pending"], row["lanes"]) for row in queues] == [("mail", 1, 1), ("news", 0, 0)]
+    assert [(row["queue"], row["pending"], row["lanes"], row["waiting_in_lanes"]) for row in queues] == [
+        ("mail", 1, 1, 1),
+        ("news", 0, 0, 0),
+    ]
     assert said.data["is_complete"] is True
 
 
 def test_list_of_no_queues_says_so_beside_empty_data() -> None:
     said = Said()
 
-    queue.list_queues(Keys(), lambda name: Memory().jobs(name).counts(), said.view)
+    queue.list_queues(Keys(), *asked_of(Memory()), said.view)
 
     assert said.out.getvalue() == ""
-    assert said.talk == "echomq: no queue has anything in it\n"
+    assert said.talk == "echomq: no queue on valkey://here:6379/0 has anything in it\n"

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from echomq.cli.arguments import server_of
 from echomq.cli.demo import as_plain, sentences
 from echomq.cli.exits import Exit, Terminated, exit_code_of
 from echomq.cli.names import SLICES_MAX, find_queues, near, set_of
@@ -56,6 +57,16 @@ def test_long_values_are_cut_for_people_and_say_how_long_they_are() -> None:
     assert printable("x" * 500) == "x" * 200 + "… (500 characters)"
 
 
+def test_nothing_is_cut_where_no_person_looks() -> None:
+    said = Said()
+    view = replace(said.view, most=None)
+
+    view.record({"payload": "x" * 500})
+    view.rows({}, "jobs", [{"error": "y" * 500}])
+
+    assert said.lines == [["payload", "x" * 500], ["ERROR"], ["y" * 500]]
+
+
 def test_bytes_are_text_where_they_can_be() -> None:
     assert as_json_bytes("payload", b"ok") == {"payload": "ok"}
     assert as_json_bytes("payload", b"\xff") == {"payload": None, "payload_base64": "/w=="}
@@ -65,6 +76,8 @@ def test_bytes_are_text_where_they_can_be() -> None:
 def test_instants_are_in_utc_with_milliseconds() -> None:
     assert instant(1704067200007) == "2024-01-01T00:00:00.007Z"
     assert instant(None) is None
+    assert instant(253_402_300_799_000) == "9999-12-31T23:59:59.000Z"
+    assert instant(253_402_300_800_000) is None
 
 
 @pytest.mark.parametrize("raw", [b"", b"x", b"JOB!!!!!!!!!!!", b"JOB" + b"z" * 50, b"JOBzzzzzzzzzzz"])
@@ -75,6 +88,18 @@ def test_an_id_of_another_speaker_that_is_none_has_no_instant(raw: bytes) -> Non
 
 def test_an_id_tells_when_it_was_minted() -> None:
     assert minted_at(JobId.smallest_at(1704067200007)) == "2024-01-01T00:00:00.007Z"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        (None, "the embedded server in /srv/emq"),
+        ("valkey://me:secret@10.0.0.5:7000/2", "valkey://me@10.0.0.5:7000/2"),
+        ("unix:///run/emq.sock", "unix:///run/emq.sock"),
+    ],
+)
+def test_a_server_is_named_without_its_password(url: str | None, name: str) -> None:
+    assert server_of(url, {"ECHOMQ_HOME": "/srv/emq"}) == name
 
 
 def test_yes_asks_nobody() -> None:

@@ -50,7 +50,7 @@ def one_by_one(marks: str, size: int = 1) -> str:
         ("rrrf", "1 4 2 3"),
         ("frff", "1 2 3 4"),
         ("rffr", "1 2 3 4"),
-        ("rrfr", "1 2 3 4"),
+        ("rrfr", "1 3 2 4"),
         ("rrrrfff", "1 5 2 6 3 7 4"),
         ("rrffff", "1 3 2 4 5 6"),
         ("fffrrrff", "1 2 3 4 7 5 8 6"),
@@ -81,8 +81,17 @@ def test_a_run_ends_at_a_job_that_was_tried_and_is_not_searched_again() -> None:
 
 
 def test_where_both_are_mixed_the_search_finds_a_fresh_job_behind_a_tried_one() -> None:
-    assert order("rrrfrrrf") == "1 8 2 3 4 5 6 7"
-    assert order("rrfrff") == "1 5 2 3 4 6"
+    far = "r" * 52
+    assert order(far + "rfrrf").startswith("1 57 2 3 4")
+    assert order(far + "frff").startswith("1 55 2 56 3 4")
+
+
+def test_among_the_next_fifty_the_first_fresh_job_is_found_whatever_lies_behind_it() -> None:
+    assert order("rrrfrrrf") == "1 4 2 3 5 6 7 8"
+    assert order("rrfrff") == "1 3 2 4 5 6"
+    assert order("r" * 51 + "frrf").startswith("1 52 2 3")
+    assert order("r" * 51 + "frrr").startswith("1 52 2 3")
+    assert order("r" * 52 + "frrr").startswith("1 2 3")
 
 
 def test_no_row_is_read_beyond_what_may_be() -> None:
@@ -119,7 +128,7 @@ def test_the_search_halves(size: int, data: st.DataObject) -> None:
 
     found = first_fresh(0, size - 1, is_fresh)
     assert found == (first if first < size else None)
-    assert len(asked) <= 1 + size.bit_length()
+    assert len(asked) <= 50 + 1 + size.bit_length()
 
 
 def serve_all(marks: str, sizes: Callable[[], int]) -> list[int]:

@@ -66,6 +66,7 @@ from echomq.records import (
     Token,
     Updated,
     Waiting,
+    WaitingJobs,
 )
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.states import CountName, JobState, SetName
@@ -123,6 +124,7 @@ from echomq.transitions.set_concurrency import set_concurrency
 from echomq.transitions.take import take
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
+from echomq.transitions.waiting import waiting
 from echomq.transitions.wake import wake
 
 __all__ = ["KEYS", "ROWS", "J", "K", "Row", "T"]
@@ -375,6 +377,14 @@ ROWS: tuple[Row, ...] = (
             LaneInfo(lane="red", depth=0, in_flight=0, limit=None, weight=1, paused=False, oldest=None),
         ),
     ),
+    row(
+        waiting(KEYS),
+        ".",
+        (b"", 1000),
+        ([b"waiting", 0, b""], WaitingJobs(0, None)),
+        ([b"waiting", 7, b"\xff"], WaitingJobs(7, b"\xff")),
+    ),
+    row(waiting(KEYS, after=b"red", limit=5), ".", (b"red", 5)),
     row(set_concurrency(KEYS, 4), "meta .", (4,), (1, ConcurrencySet(4))),
     row(set_concurrency(KEYS, None), "meta .", (b"",), (1, ConcurrencySet(None))),
     row(

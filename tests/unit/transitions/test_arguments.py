@@ -71,6 +71,7 @@ from echomq.transitions.set_concurrency import set_concurrency
 from echomq.transitions.take import take
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
+from echomq.transitions.waiting import waiting
 from echomq.transitions.wake import wake
 from tests.unit.transitions.table import KEYS, J, T
 
@@ -126,6 +127,7 @@ NUMBERS: dict[str, tuple[Make, int, int]] = {
     "take lease": (lambda n: take(KEYS, lease_ms=n, size=1), 1, LEASE_MS_MAX),
     "take size": (lambda n: take(KEYS, lease_ms=1, size=n), 1, BATCH_MAX),
     "take park": (lambda n: take(KEYS, lease_ms=1, size=1, park_ms=n), 1, 3_600_000),
+    "waiting limit": (lambda n: waiting(KEYS, limit=n), 1, BATCH_MAX),
     "wake worth": (lambda n: wake(KEYS, worth=n), 1, BATCH_MAX),
     "lease_node node": (lambda n: lease_node(b"me", node=n, mark_ms=0, lease_ms=1), 0, 1023),
     "lease_node mark": (lambda n: lease_node(b"me", node=None, mark_ms=n, lease_ms=1), 0, LAST_MS),
@@ -248,6 +250,12 @@ def test_only_sets_can_be_browsed(name: object) -> None:
         browse(KEYS, name)  # type: ignore[arg-type]  # what a caller without a type checker passes
 
 
+def test_the_state_scheduled_stands_for_its_set() -> None:
+    assert SetName("scheduled") is SetName.SCHEDULE
+    assert browse(KEYS, SetName("scheduled")).keys == (KEYS.schedule,)
+    assert tuple(counts(KEYS, ["scheduled", "schedule"]).keys) == (KEYS.base, KEYS.schedule)
+
+
 @pytest.mark.parametrize("name", [SetName.ACTIVE, SetName.SCHEDULE, SetName.DEAD])
 def test_a_lane_has_only_jobs_that_wait(name: SetName) -> None:
     with pytest.raises(InvalidOption, match=r"lane='red' is not possible: .* pending"):
@@ -357,7 +365,7 @@ LANES: dict[str, Callable[[str], Call[object]]] = {
 def test_a_lane_has_its_characters(make: Callable[[object], object], lane: object) -> None:
     for good in ("PRT00000000001", "acme@eu", "a.b_c-d+e", "x" * 128):
         make(good)
-    with pytest.raises(InvalidName, match="lane name"):
+    with pytest.raises(InvalidName, match="lane name" if isinstance(lane, str) else "a lane must be a str"):
         make(lane)
 
 
@@ -386,6 +394,20 @@ def test_a_place_among_the_lanes_is_one_that_an_answer_gave(cursor: object) -> N
         lanes(KEYS, cursor=cast("str", cursor))
 
 
+def test_a_bound_of_nought_is_refused_with_what_stops_everything() -> None:
+    with pytest.raises(InvalidOption, match=r"^the limit of a lane cannot be 0: .*; to stop a lane, pause it$"):
+        glimit(KEYS, "red", 0)
+    with pytest.raises(InvalidOption, match=r"^the ceiling of a queue cannot be 0: .*; to stop a queue, pause it$"):
+        set_concurrency(KEYS, 0)
+
+
 def test_settings_are_taken_away_with_none() -> None:
     for call in (glimit(KEYS, "red", None), gweight(KEYS, "red", None), set_concurrency(KEYS, None)):
         assert call.args[-1] == b""
+
+
+@pytest.mark.parametrize("after", [b"", "red", 7], ids=repr)
+def test_a_count_of_what_waits_goes_on_after_a_name(after: object) -> None:
+    waiting(KEYS, after=b"\xff")
+    with pytest.raises(InvalidOption, match="after"):
+        waiting(KEYS, after=cast("bytes", after))

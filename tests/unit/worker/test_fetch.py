@@ -69,11 +69,12 @@ class Upkeep:
     def __init__(self) -> None:
         self.catches_up = 0
         self.nudges = 0
-        self.succeeds = True
+        self.due = 0
 
     async def catch_up(self) -> bool:
         self.catches_up += 1
-        return self.succeeds
+        self.due -= 1
+        return self.due >= 0
 
     def nudge(self) -> None:
         self.nudges += 1
@@ -82,6 +83,7 @@ class Upkeep:
 class Bench:
     def __init__(self, *, ready: int, slots: int, gather_ms: int = HOUR_MS, beat_ms: int = 1_000) -> None:
         self.queue = Queue(ready)
+        self.clock = HandClock(1_000)
         self.upkeep = Upkeep()
         self.parking = FakeParking()
         self.slots = slots
@@ -93,7 +95,7 @@ class Bench:
             WorkerOptions(concurrency=slots, gather_ms=gather_ms, beat_ms=beat_ms, lease_ms=5_000),
             self.counts,
             cast("worker_upkeep.Upkeep", self.upkeep),
-            clock=HandClock(1_000),
+            clock=self.clock,
             dice=FixedDice(0.0),
             new_parking=self._new_parking,
             free=lambda: self.slots - self.running,
@@ -187,6 +189,28 @@ async def test_it_goes_on_at_once_while_the_server_has_more() -> None:
     await bench.end()
 
 
+async def test_work_that_is_left_behind_for_a_while_is_told_as_by_one_who_was_not_woken() -> None:
+    bench = Bench(ready=100, slots=1)
+    bench.fetch.start()
+    for _ in range(3):
+        await bench.settle_down()
+        bench.clock.now_ms += 60
+        bench.free(1)
+    await bench.settle_down()
+    assert bench.queue.worths == [b"", b"", b"beat", b""], "after 120 ms, and again not before another 100"
+    bench.clock.now_ms += 1_000
+    bench.queue.ready = 0
+    bench.free(1)
+    await bench.parked()
+    assert bench.queue.worths[4:] == [b"beat"]
+    bench.queue.ready = 1
+    bench.clock.now_ms += 1_000
+    bench.parking.end(b"1")
+    await bench.settle_down()
+    assert bench.queue.worths[5:] == [b"1"], "nothing was left since it parked"
+    await bench.end()
+
+
 async def test_an_idle_worker_offers_to_park_for_two_beats_and_parks_as_long_as_it_is_told() -> None:
     bench = Bench(ready=0, slots=4, beat_ms=1_000)
     bench.queue.instead = [taken(wait_ms=2_000), taken(wait_ms=700)]
@@ -260,6 +284,7 @@ async def test_a_paused_queue_is_parked_for_too_and_upkeep_does_not_rest() -> No
 
 async def test_what_is_due_is_done_at_once_and_then_it_asks_again() -> None:
     bench = Bench(ready=3, slots=4)
+    bench.upkeep.due = 1
     bench.queue.instead = [taken(due=True)]
     bench.fetch.start()
     await until(lambda: bench.counts.claimed == 3)
@@ -268,16 +293,61 @@ async def test_what_is_due_is_done_at_once_and_then_it_asks_again() -> None:
     await bench.end()
 
 
-async def test_what_stays_due_is_tried_again_after_a_beat() -> None:
-    bench = Bench(ready=0, slots=4, beat_ms=1_000)
-    bench.queue.instead = [taken(due=True)] * 10
+async def test_what_stays_due_is_tried_again_after_waits_that_grow_up_to_a_beat() -> None:
+    bench = Bench(ready=0, slots=4, beat_ms=100)
+    bench.queue.instead = [taken(due=True)] * 50
+    bench.fetch.start()
+    for round_ in range(6):
+        await bench.parked()
+        assert bench.upkeep.catches_up == 4 + round_
+        assert not bench.fetch.is_idle, "upkeep goes on by its own clock"
+        bench.parking.end()
+        await bench.settle_down()
+    assert bench.parking.waits_ms[:6] == [20, 40, 80, 100, 100, 100]
+    await bench.end()
+
+
+async def test_it_asks_and_parks_for_what_is_told_however_often_something_is_due_in_between() -> None:
+    bench = Bench(ready=0, slots=4)
+    moved, taken_one, last = taken(due=True), taken(claimed(1), due=True), taken(wait_ms=700)
+    bench.queue.instead = [*[moved] * 10, taken_one, moved, taken_one, moved, last]
+    bench.upkeep.due = 10
     bench.fetch.start()
     await bench.parked()
-    assert (bench.upkeep.catches_up, bench.parking.waits_ms) == (3, [1_000])
-    bench.upkeep.succeeds = False
-    bench.parking.end()
-    await until(lambda: len(bench.parking.waits_ms) == 2)
-    assert bench.upkeep.catches_up == 4
+    assert bench.parking.waits_ms == [pytest.approx(700, abs=100)]
+    await bench.end()
+
+
+async def test_more_that_cannot_be_got_is_waited_for_ever_longer_and_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(ready=0, slots=1, beat_ms=100)
+    waits_ms: list[float] = []
+
+    async def pause(wait_ms: float) -> None:
+        waits_ms.append(wait_ms)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(bench.fetch, "_pause", pause)
+    more = taken(more=True)
+    bench.queue.instead = [*[more] * 9, taken(broken=(jid(1),), more=True), *[more] * 4]
+    with caplog.at_level(logging.ERROR, "echomq.worker"):
+        bench.fetch.start()
+        await bench.parked()
+    assert waits_ms == [20, 40, 80, 100, 100, 100, 20]
+    assert bench.counts.errors == 7
+    lines = [line for line in caplog.messages if line.startswith("queue q: jobs wait in lanes that cannot be served")]
+    assert len(lines) == 4, "the 1st, 2nd and 4th in a row, and the 1st of the next"
+    await bench.end()
+
+
+async def test_what_is_due_while_it_waits_for_more_is_done_by_upkeep() -> None:
+    bench = Bench(ready=0, slots=1, beat_ms=HOUR_MS)
+    bench.queue.instead = [taken(more=True)] * 50
+    bench.fetch.start()
+    await until(lambda: bench.counts.errors == 1)
+    bench.fetch.scheduled(1)
+    await until(lambda: bench.upkeep.nudges == 1)
     await bench.end()
 
 

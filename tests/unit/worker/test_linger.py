@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from echomq.records import Paused
-from echomq.worker.linger import Linger
+from echomq.worker.linger import SPAN_MAX_MS, Linger
 from tests.unit.worker.parts import HandTime, claimed
 from tests.unit.worker.test_fetch import Bench, taken
 
@@ -69,6 +69,16 @@ async def test_after_a_wait_as_long_as_a_gathering_no_job_is_kept_waiting(linger
 
 async def test_without_time_to_gather_nobody_lingers(time: HandTime) -> None:
     assert not await began(Linger(0), time, after_ms=0)
+
+
+async def test_no_job_is_held_back_for_longer_than_two_ms_however_long_others_gather(time: HandTime) -> None:
+    linger = Linger(500)
+    assert not await began(linger, time, after_ms=SPAN_MAX_MS / 3)
+    assert await began(linger, time, after_ms=0.5)
+    waiting = asyncio.ensure_future(linger.wait(100))
+    await time.passes(0)
+    await time.passes(SPAN_MAX_MS + 0.01)
+    assert waiting.done()
 
 
 async def test_a_wait_that_no_token_ended_ends_a_stream(linger: Linger, time: HandTime) -> None:

@@ -115,16 +115,30 @@ async def test_a_nudge_has_the_next_step_done_now_even_when_resting() -> None:
     await bench.end()
 
 
-async def test_catching_up_moves_all_that_is_due_and_says_when_a_step_failed() -> None:
+async def test_catching_up_moves_one_slice_and_the_chores_go_on_with_the_rest() -> None:
     bench = Bench()
+    bench.rests = True
     bench.queue.reaps = [Reaped((jid(1),), (), (), more=True), Reaped((jid(2),), (), (), more=False)]
     bench.queue.promotes = [PromotedMany(100, more=True), PromotedMany(1, more=False)]
     assert await bench.upkeep.catch_up()
-    assert (bench.counts.recovered, bench.counts.promoted) == (2, 101)
-    bench.queue.reaps = [ZeroDivisionError("a bug")]
+    assert (bench.counts.recovered, bench.counts.promoted) == (1, 100)
+    bench.start()
+    await until(lambda: (bench.counts.recovered, bench.counts.promoted) == (2, 101))
+    await bench.end()
+
+
+async def test_catching_up_says_whether_anything_was_moved_and_a_failure_is_noted() -> None:
+    bench = Bench()
+    bench.queue.reaps = [ZeroDivisionError("a bug")] * 2
     bench.queue.promotes = [PromotedMany(7, more=False)]
+    assert await bench.upkeep.catch_up()
+    assert (bench.counts.errors, bench.counts.promoted) == (1, 7)
     assert not await bench.upkeep.catch_up()
-    assert (bench.counts.errors, bench.counts.promoted) == (1, 108)
+    assert bench.counts.errors == 2
+    assert not await bench.upkeep.catch_up()
+    for reaped in [Reaped((jid(1),), (), (), more=False), Reaped((), (jid(1),), (), more=False)]:
+        bench.queue.reaps = [reaped]
+        assert await bench.upkeep.catch_up()
     bench.queue.reap_always = Closed("closed")
     with pytest.raises(Closed):
         await bench.upkeep.catch_up()

@@ -1,7 +1,8 @@
 -- keep_rota(base, rota, told): write where the rota stands, as far as the ring does not say it (docs/wire.md, take, 5).
 --
 -- `rota` comes from go_round; `told` is what the three fields said. So is who owes its next place to a fresh job: each
--- lane whose `owes` is not what it was, `owed`.
+-- lane whose `owes` is not what it was, `owed`. The place of the flat set is kept while jobs wait there, also when the
+-- ring is empty: a lane that enters then stands behind it. A queue without lanes has none, and nothing is written.
 --@use in_chunks
 local function keep_rota(base, rota, told)
   local owing, free = {}, {}
@@ -16,10 +17,10 @@ local function keep_rota(base, rota, told)
   in_chunks('SADD', base .. 'fresh_next', owing)
   in_chunks('SREM', base .. 'fresh_next', free)
 
-  local is_mixed = rota.flat.depth > 0 and rota.length - rota.walk.passed + #rota.tail > 0
+  local has_place = rota.flat.depth > 0 and (rota.length > 0 or told[1])
   local fields = { 'flat', 'turn', 'left' }
   local says = {
-    is_mixed and string.format('%.0f', rota.ahead),
+    has_place and string.format('%.0f', rota.ahead),
     rota.unfinished,
     rota.unfinished and string.format('%.0f', rota.share),
   }

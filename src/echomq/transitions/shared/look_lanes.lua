@@ -5,7 +5,7 @@
 -- For claims, which go along the ring: each hash or set is asked once for all these groups, and what few queues have is
 -- asked nothing when none of it exists. At most 1000 groups. A lane met is what look_lane knows from then on, and has
 -- besides
---   name, weight   the group as replies tell it, and how many jobs one turn serves
+--   name, weight   the group as replies tell it, and how many jobs one turn serves, 1 to 1000
 --   owes           whether its next place is a fresh job's, as `fresh_next` says
 --   live           whether `lanes` says so, so that lanes which other speakers filled are entered there
 -- and what `serve_heads` and the claims keep in it, so that the table is made once in its size.
@@ -65,7 +65,7 @@ local function lane_of_view(base, view, place)
     ringless = false,
     trouble = trouble,
     name = group,
-    weight = weight and math.max(counted(weight) or 1, 1) or 1,
+    weight = weight and math.min(math.max(counted(weight) or 1, 1), 1000) or 1,
     owes = view.owing[place] == 1,
     owed = view.owing[place] == 1,
     met = false,

@@ -2,18 +2,17 @@
 --
 -- Arguments and answer are those of `serve_heads`, which does it as long as no two jobs in a row are not fresh.
 -- Manners are two fingers on one set. `old` is at the oldest waiting job. When the place is a fresh job's and the
--- oldest is none, `run` is at the first fresh one, found by halving: behind old failures lies what was never tried. It
--- moves on over fresh jobs only. When `old` comes to where the run began it goes on behind it. The two jobs that can
--- have been read without being served are kept: `held`, the oldest, and `ended_by`, the first behind the run that is
--- not fresh.
+-- oldest is none, `run` is at the first fresh one: among the next 50 it is looked for one by one, since fresh jobs may
+-- lie between retries; and farther behind by halving, since behind old failures lies what was never tried. It moves on
+-- over fresh jobs only. When `old` comes to where the run began it goes on behind it. The two jobs that can have been
+-- read without being served are kept: `held`, the oldest, and `ended_by`, the first behind the run that is not fresh.
 --@use is_broken
 --@use counted
 --@use judge_head
 --@use serve_heads
 
 -- A number that is none counts as 0 here, and what is no job at all as fresh: the run clears it away.
-local function is_fresh_at(base, lane, place)
-  local id = redis.call('ZRANGE', lane.key, place - 1, place - 1)[1]
+local function is_fresh_id(base, id)
   local row = redis.pcall('HMGET', base .. 'job:' .. id, 'attempts', 'unspent')
   if row.err then
     return is_broken(row)
@@ -21,10 +20,24 @@ local function is_fresh_at(base, lane, place)
   return (counted(row[1] or '0') or 0) <= (counted(row[2] or '0') or 0)
 end
 
+local function is_fresh_at(base, lane, place)
+  return is_fresh_id(base, redis.call('ZRANGE', lane.key, place - 1, place - 1)[1])
+end
+
+local function begin_run_at(lane, place)
+  lane.run_began, lane.run, lane.running = place, place, true
+end
+
 local function begin_run(base, lane)
   local low, high = lane.old, lane.size
   lane.searched = true
-  if low == high or not is_fresh_at(base, lane, high) then
+  local near = redis.call('ZRANGE', lane.key, low, low + 49)
+  for at = 1, #near do
+    if is_fresh_id(base, near[at]) then
+      return begin_run_at(lane, low + at)
+    end
+  end
+  if low + #near == high or not is_fresh_at(base, lane, high) then
     return
   end
   while high - low > 1 do
@@ -35,7 +48,7 @@ local function begin_run(base, lane)
       low = middle
     end
   end
-  lane.run_began, lane.run, lane.running = high, high, true
+  begin_run_at(lane, high)
 end
 
 local function next_of_run(base, lane, plan)
