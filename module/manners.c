@@ -25,11 +25,23 @@ static long long serve_heads(struct emq_line *line, long long most, long long *r
     return served;
 }
 
-/* Finds the first fresh job behind the oldest by halving, as if all behind it were fresh. */
+static void begin_run_at(struct emq_line *line, long long place) {
+    line->began = line->run = place;
+    line->running = true;
+}
+
+/* Finds the first fresh job behind the oldest: among the next 50 one by one, since fresh jobs may lie between retries;
+ * farther behind by halving, as if all behind it were fresh. */
 static void begin_run(struct emq_line *line) {
     long long low = line->oldest, high = line->size - 1;
     line->searched = true;
-    if (low == high || !line->sight->is_fresh(line->who, high)) return;
+    for (long long place = low + 1; place <= low + EMQ_NEAR && place <= high; place++) {
+        if (line->sight->is_fresh(line->who, place)) {
+            begin_run_at(line, place);
+            return;
+        }
+    }
+    if (high - low <= EMQ_NEAR || !line->sight->is_fresh(line->who, high)) return;
     while (high - low > 1) {
         long long middle = low + (high - low) / 2;
         if (line->sight->is_fresh(line->who, middle)) {
@@ -38,8 +50,7 @@ static void begin_run(struct emq_line *line) {
             low = middle;
         }
     }
-    line->began = line->run = high;
-    line->running = true;
+    begin_run_at(line, high);
 }
 
 /* True: a fresh job behind the oldest was served. False, and still running: no more rows may be read. */

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#define EMQ_NEAR 50 /* how many jobs behind the oldest are looked at one by one */
+
 enum emq_head {
     EMQ_HEAD_NONE,  /* no job of this lane: it leaves the lane unserved */
     EMQ_HEAD_FRESH, /* none of its attempts counts */

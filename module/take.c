@@ -8,6 +8,8 @@
 
 #include "commands.h"
 
+#define WEIGHT_MAX 1000 /* of a turn, and of what is left of one, whatever another program wrote */
+
 static long long least(long long one, long long other) { return one < other ? one : other; }
 
 /* ---- the eyes of manners.c ----------------------------------------------------------------------------------------*/
@@ -37,11 +39,15 @@ static RedisModuleString *id_of_reply(struct take_stall *stall, RedisModuleCallR
     return id == NULL ? NULL : emq_own(stall->take->cmd, RedisModule_CreateStringFromCallReply(id));
 }
 
+static bool is_read(const struct take_stall *stall, long long place) {
+    return stall->ids != NULL && place >= stall->ids_at && place < stall->ids_upto;
+}
+
 static RedisModuleString *id_of_run(struct take_stall *stall, long long place) {
     enum { WIDEST = 500 };
-    if (stall->ids == NULL || place >= stall->ids_upto) {
+    if (!is_read(stall, place)) {
         if (stall->ids != NULL) RedisModule_FreeCallReply(stall->ids);
-        stall->width = stall->width == 0 ? 16 : least(2 * stall->width, WIDEST);
+        stall->width = stall->width == 0 ? EMQ_NEAR : least(2 * stall->width, WIDEST);
         stall->ids_at = place;
         stall->ids_upto = place + stall->width;
         stall->ids = ids_from(stall, place, stall->ids_upto - 1);
@@ -64,9 +70,15 @@ static enum emq_head look(void *who, long long place, int slot) {
 static bool is_fresh(void *who, long long place) {
     struct take_stall *stall = who;
     struct emq_cmd *cmd = stall->take->cmd;
-    RedisModuleCallReply *ids = ids_from(stall, place, place);
-    RedisModuleString *id = id_of_reply(stall, ids, 0);
-    if (ids != NULL) RedisModule_FreeCallReply(ids);
+    RedisModuleString *id;
+    /* The first look of a search is at the next job: those that are looked at one by one are read with it. */
+    if (stall->ids == NULL || is_read(stall, place)) {
+        id = id_of_run(stall, place);
+    } else {
+        RedisModuleCallReply *one = ids_from(stall, place, place);
+        id = id_of_reply(stall, one, 0);
+        if (one != NULL) RedisModule_FreeCallReply(one);
+    }
     if (id == NULL) return true;
     struct emq_key *row = emq_row_of(cmd, emq_text_of(id));
     long long made, handed_back;
@@ -123,7 +135,9 @@ static struct emq_stall *step(void *who, long long place) {
     struct take_stall *stall = take_stall_at(take, take->met++);
     open_stall(take, stall, &lane->is, lane->set, lane->group, emq_is_member(cmd, take->owing, group));
     long long weight;
-    if (emq_counts(emq_hget(cmd, take->weights, group), 1, &weight) && weight > 1) stall->is.weight = weight;
+    if (emq_counts(emq_hget(cmd, take->weights, group), 1, &weight) && weight > 1) {
+        stall->is.weight = least(weight, WEIGHT_MAX);
+    }
     stall->is.resumes = take->told[TURN] != NULL && emq_same(group, take->told[TURN]);
     return &stall->is;
 }
@@ -145,7 +159,7 @@ static struct emq_trouble look_rota(struct take *take, struct emq_rota *rota) {
         rota->flat_at = least(number, rota->length);
     }
     bool goes_on = take->told[TURN] != NULL && take->told[LEFT] != NULL && emq_counts(take->told[LEFT], 0, &number);
-    rota->resumed = goes_on && number >= 1 ? number : 0;
+    rota->resumed = goes_on && number >= 1 ? least(number, WEIGHT_MAX) : 0;
     return sound;
 }
 

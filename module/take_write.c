@@ -73,14 +73,15 @@ static void keep_owing(struct take *take) {
     change_set(take, "SREM", free, owe_not);
 }
 
-/* Where the rota stands, as far as the ring does not say it. */
+/* Where the rota stands, as far as the ring does not say it. The place of the flat set is kept while jobs wait there, also
+ * when the ring is empty: a lane that enters then stands behind it. A queue without lanes has none. */
 static void keep_rota(struct take *take) {
     struct emq_cmd *cmd = take->cmd;
     struct emq_rota *rota = &take->rota;
     struct emq_stall *cut = rota->unfinished;
-    bool is_mixed = take->flat_lane.depth > 0 && take->ring_left > 0;
+    bool has_place = take->flat_lane.depth > 0 && (rota->length > 0 || take->told[FLAT] != NULL);
     RedisModuleString *says[FIELDS] = {
-        [FLAT] = is_mixed ? emq_number(cmd, rota->ahead) : NULL,
+        [FLAT] = has_place ? emq_number(cmd, rota->ahead) : NULL,
         [TURN] = cut != NULL ? stall_of(cut)->group : NULL,
         [LEFT] = cut != NULL ? emq_number(cmd, rota->share) : NULL,
     };

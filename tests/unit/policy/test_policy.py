@@ -157,7 +157,7 @@ def by_model(told: Told) -> dict[str, object]:
 def _stalls(*, flat: bool = False) -> st.SearchStrategy[tuple[object, ...]]:
     pieces = st.lists(st.sampled_from(["f", "r", "x", "rr", "fff", "x" * 9]), max_size=8).map("".join)
     mixed = st.text("ffrrrx", max_size=12).map(lambda marks: f"r{marks}f")  # a search finds something there
-    marks = pieces | mixed
+    marks = pieces | mixed | mixed.map(lambda marks: "r" * 50 + marks)  # and by halving
     rarely = st.integers(0, 9).map(lambda n: n == 0)
     if flat:
         return st.tuples(marks, st.just(1), st.just(0), st.just(0), st.just(False), st.just(False), st.booleans())
