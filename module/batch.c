@@ -57,6 +57,7 @@ void emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, Red
     RedisModuleString *pairs[2 * EMQ_BATCH_MAX];
     RedisModuleString *told_score = score == 0 ? emq_words[EMQ_ZERO] : NULL;
     size_t told = 0;
+    if (key->wrong || key->open == NULL) return; /* as in write.c */
     for (uint32_t i = 0; i < count; i++) {
         int what = 0;
         RedisModule_ZsetAdd(key->open, (double)score, ids[i], &what);
@@ -73,6 +74,7 @@ void emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, Red
 void emq_zrem_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **ids, uint32_t count) {
     RedisModuleString *gone[EMQ_BATCH_MAX];
     size_t told = 0;
+    if (key->wrong || key->open == NULL) return;
     for (uint32_t i = 0; i < count; i++) {
         int deleted = 0;
         if (RedisModule_ZsetRem(key->open, ids[i], &deleted) == REDISMODULE_OK && deleted) gone[told++] = ids[i];

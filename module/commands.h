@@ -45,7 +45,9 @@ int emq_extend_many(struct emq_cmd *cmd);
 int emq_promote(struct emq_cmd *cmd);
 int emq_reap(struct emq_cmd *cmd);
 
-/* complete.c: what is kept of a job beside its row, in place of whatever was kept there before. */
+/* complete.c: the key of a job's result. Without a handle when the command has opened it as something else. */
+struct emq_key *emq_open_result(struct emq_cmd *cmd, const struct emq_key *row);
+/* What is kept of a job beside its row, in place of whatever was kept there before. */
 void emq_keep_result(struct emq_cmd *cmd, struct emq_key *kept, RedisModuleString *attempts, RedisModuleString *result,
                      long long keep_ms);
 

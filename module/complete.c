@@ -3,6 +3,11 @@
  * A right token is not enough: the job is leased, or ready again after a lapse and claimed by nobody since. */
 #include "commands.h"
 
+struct emq_key *emq_open_result(struct emq_cmd *cmd, const struct emq_key *row) {
+    struct emq_text parts[] = {row->named.name, emq_literal(":result")};
+    return emq_open(cmd, emq_join(cmd, parts, 2, "", 0), EMQ_HASH, true);
+}
+
 void emq_keep_result(struct emq_cmd *cmd, struct emq_key *kept, RedisModuleString *attempts, RedisModuleString *result,
                      long long keep_ms) {
     RedisModuleString *pairs[] = {emq_words[EMQ_RESULT],       result,
@@ -42,8 +47,9 @@ int emq_complete(struct emq_cmd *cmd) {
         trouble = emq_look_parent(cmd, over, emq_hget(cmd, row, emq_words[EMQ_PARENT_QUEUE]), &parent);
     }
     if (!emq_may_settle(cmd, active, id, lane, trouble)) return REDISMODULE_OK;
-    struct emq_key *kept =
-        keep_ms > 0 ? emq_open_below(cmd, "job:", emq_text_of(id), ":result", EMQ_HASH, true) : NULL;
+    struct emq_key *kept = keep_ms > 0 ? emq_open_result(cmd, row) : NULL;
+    /* What is there of another type is replaced; a key that this command has for something else is not. */
+    if (kept != NULL && kept->open == NULL) return emq_reply_trouble(cmd, emq_wrong(kept));
 
     /* The last look and the first write at once. */
     if (!emq_leave_active(cmd, active, id, lane)) return emq_reply_stale(cmd);

@@ -106,12 +106,13 @@ static bool look(struct emq_cmd *cmd, struct batch *batch) {
             return false;
         }
         ending->answer = judge(cmd, batch, place);
+        if (ending->answer == COMPLETED && ending->keep_ms > 0) {
+            ending->kept = emq_open_result(cmd, ending->row);
+            if (ending->kept->open == NULL) ending->answer = BROKEN; /* the command has that key as something else */
+        }
         if (ending->answer != COMPLETED) continue;
         batch->rows[batch->completed++] = ending->row;
         if (ending->leased) batch->leases[batch->leased++] = *ending->job;
-        if (ending->keep_ms > 0) {
-            ending->kept = emq_open_below(cmd, "job:", emq_text_of(*ending->job), ":result", EMQ_HASH, true);
-        }
     }
     return true;
 }

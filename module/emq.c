@@ -97,11 +97,47 @@ static bool fits(const struct emq_spec *spec, int argc) {
     return spec->most > 0 ? args <= spec->most : (args - spec->least) % (spec->step > 0 ? spec->step : 1) == 0;
 }
 
+/* A name, an id or a number of more bytes is none, and each would be copied into every key that is made of it. */
+#define EMQ_NAME_MAX (64 * 1024)
+
+/* Whether the argument at this place is a text of its giver, which may be as long as the server takes. Walks the words of
+ * `args`; a group in braces comes again and again. */
+static bool is_free_text(const struct emq_spec *spec, int place) {
+    static const char *const texts[] = {"payload", "result", "reason", "[result", "result}"};
+    const char *word = spec->args, *group = NULL;
+    for (int at = keys_of(spec);; at++) {
+        if (*word == '\0') {
+            if (group == NULL) return false;
+            word = group;
+        }
+        if (*word == '{') group = word;
+        size_t len = strcspn(word, " "), bare = len > 0 && word[len - 1] == ']' ? len - 1 : len;
+        if (at == place) {
+            for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+                if (strlen(texts[i]) == bare && memcmp(texts[i], word, bare) == 0) return true;
+            }
+            return false;
+        }
+        word += len + strspn(word + len, " ");
+    }
+}
+
+static bool are_names_short(const struct emq_cmd *cmd) {
+    for (int i = 0; i < cmd->argc; i++) {
+        if (emq_text_of(cmd->argv[i]).len > EMQ_NAME_MAX && (i < keys_of(cmd->spec) || !is_free_text(cmd->spec, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int number) {
     const struct emq_spec *spec = &SPECS[number];
     struct emq_cmd cmd;
     emq_begin(&cmd, ctx, spec, argv + 1, argc - 1);
-    if (fits(spec, argc)) {
+    if (fits(spec, argc) && !are_names_short(&cmd)) {
+        emq_reply_error(&cmd, "ERR a key, an id or a number is longer than 64 KiB");
+    } else if (fits(spec, argc)) {
         spec->body(&cmd);
     } else {
         char text[320];

@@ -5,6 +5,9 @@
 
 #include "emq.h"
 
+/* No command writes to such a key, since it has looked. Should one do, then nothing happens, here or on a replica. */
+static bool is_closed(const struct emq_key *key) { return key->wrong || key->open == NULL; }
+
 static void tell(struct emq_cmd *cmd, struct emq_key *key, int kind, const char *event) {
     RedisModule_SignalModifiedKey(cmd->ctx, key->name);
     RedisModule_NotifyKeyspaceEvent(cmd->ctx, kind, event, key->name);
@@ -20,7 +23,7 @@ static void tell_less(struct emq_cmd *cmd, struct emq_key *key, int kind, const 
 
 bool emq_zadd(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisModuleString *member) {
     int told = 0;
-    RedisModule_ZsetAdd(key->open, (double)score, member, &told);
+    if (is_closed(key) || RedisModule_ZsetAdd(key->open, (double)score, member, &told) != REDISMODULE_OK) return false;
     if (told & REDISMODULE_ZADD_NOP) return false;
     RedisModule_Replicate(cmd->ctx, "ZADD", "sls", key->name, score, member);
     tell(cmd, key, REDISMODULE_NOTIFY_ZSET, "zadd");
@@ -29,7 +32,7 @@ bool emq_zadd(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisMo
 
 bool emq_zrem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member) {
     int deleted = 0;
-    if (key->open == NULL || RedisModule_ZsetRem(key->open, member, &deleted) != REDISMODULE_OK || !deleted) return false;
+    if (is_closed(key) || RedisModule_ZsetRem(key->open, member, &deleted) != REDISMODULE_OK || !deleted) return false;
     RedisModule_Replicate(cmd->ctx, "ZREM", "ss", key->name, member);
     tell_less(cmd, key, REDISMODULE_NOTIFY_ZSET, "zrem");
     return true;
@@ -52,13 +55,14 @@ void emq_hset(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **pair
 }
 
 void emq_hincr(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, long long from, long long by) {
+    if (is_closed(key)) return;
     RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, emq_number(cmd, from + by), NULL);
     RedisModule_Replicate(cmd->ctx, "HINCRBY", "ssl", key->name, field, by);
     tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hincrby");
 }
 
 bool emq_hsetnx(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, RedisModuleString *value) {
-    if (emq_hget(cmd, key, field) != NULL) return false;
+    if (is_closed(key) || emq_hget(cmd, key, field) != NULL) return false;
     RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, value, NULL);
     RedisModule_Replicate(cmd->ctx, "HSET", "sss", key->name, field, value);
     tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hset");
@@ -66,6 +70,7 @@ bool emq_hsetnx(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *fie
 }
 
 void emq_hdel(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field) {
+    if (is_closed(key)) return;
     if (RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, REDISMODULE_HASH_DELETE, NULL) < 1) return;
     RedisModule_Replicate(cmd->ctx, "HDEL", "ss", key->name, field);
     tell_less(cmd, key, REDISMODULE_NOTIFY_HASH, "hdel");
@@ -74,7 +79,7 @@ void emq_hdel(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field
 /* The API has nothing for sets, so the server's own command does it. That may take the key away under a handle: it is
  * closed before, and opened anew. */
 void emq_srem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member) {
-    if (key->open == NULL) return;
+    if (is_closed(key)) return;
     RedisModule_CloseKey(key->open);
     RedisModuleCallReply *reply = RedisModule_Call(cmd->ctx, "SREM", "!ss", key->name, member);
     if (reply != NULL) RedisModule_FreeCallReply(reply);
@@ -82,19 +87,20 @@ void emq_srem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *membe
 }
 
 void emq_lpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) {
-    RedisModule_ListPush(key->open, REDISMODULE_LIST_HEAD, value);
+    if (is_closed(key) || RedisModule_ListPush(key->open, REDISMODULE_LIST_HEAD, value) != REDISMODULE_OK) return;
     RedisModule_Replicate(cmd->ctx, "LPUSH", "ss", key->name, value);
     tell(cmd, key, REDISMODULE_NOTIFY_LIST, "lpush");
 }
 
 void emq_rpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) {
-    RedisModule_ListPush(key->open, REDISMODULE_LIST_TAIL, value);
+    if (is_closed(key) || RedisModule_ListPush(key->open, REDISMODULE_LIST_TAIL, value) != REDISMODULE_OK) return;
     RedisModule_Replicate(cmd->ctx, "RPUSH", "ss", key->name, value);
     tell(cmd, key, REDISMODULE_NOTIFY_LIST, "rpush");
 }
 
 void emq_lpop(struct emq_cmd *cmd, struct emq_key *key, long long count) {
     long long popped = 0;
+    if (is_closed(key)) return;
     for (RedisModuleString *value; popped < count; popped++) {
         if ((value = RedisModule_ListPop(key->open, REDISMODULE_LIST_HEAD)) == NULL) break;
         RedisModule_FreeString(NULL, value);
@@ -134,6 +140,7 @@ void emq_ltrim(struct emq_cmd *cmd, struct emq_key *key, long long most) {
 
 /* A string that is a counter. Setting it would take its expiry away, which DECR does not. */
 void emq_decr(struct emq_cmd *cmd, struct emq_key *key, long long from) {
+    if (is_closed(key)) return;
     long long expiry = RedisModule_GetExpire(key->open);
     RedisModule_StringSet(key->open, emq_number(cmd, from - 1));
     if (expiry != REDISMODULE_NO_EXPIRE) RedisModule_SetExpire(key->open, expiry);
@@ -149,7 +156,7 @@ void emq_delete(struct emq_cmd *cmd, struct emq_key *key) {
 }
 
 void emq_expire(struct emq_cmd *cmd, struct emq_key *key, long long after_ms) {
-    RedisModule_SetExpire(key->open, after_ms);
+    if (is_closed(key) || RedisModule_SetExpire(key->open, after_ms) != REDISMODULE_OK) return;
     RedisModule_Replicate(cmd->ctx, "PEXPIREAT", "sl", key->name, emq_now(cmd) + after_ms);
     tell(cmd, key, REDISMODULE_NOTIFY_GENERIC, "expire");
 }
