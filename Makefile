@@ -6,16 +6,18 @@
 # and for whoever works on echomq:
 #
 #   make soak    the state machine and the demo's kill, for minutes
+#   make fuzz    the module under the sanitizers, against the scripts (SECONDS=120)
 #   make bench   every benchmark, as ratios within one run
 #   make tables  rewrites docs/lifecycle.md, docs/keys.md and the blocking face
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 VENV := .venv
+SECONDS ?= 120
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 CODE := src tests tools bench
 
-.PHONY: demo test check types unit soak bench tables clean
+.PHONY: demo test check types unit soak fuzz bench tables clean
 
 demo: $(VENV)/installed
 	$(BIN)/echomq demo
@@ -38,6 +40,10 @@ unit: $(VENV)/installed
 soak: $(VENV)/installed
 	$(BIN)/pytest tests/stateful --hypothesis-profile=soak -p no:randomly
 	$(BIN)/python tools/soak_demo.py --times 20
+
+fuzz: $(VENV)/installed
+	$(MAKE) -C module sanitize
+	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $(SECONDS)
 
 bench: $(VENV)/installed
 	$(BIN)/pip install --quiet --requirement bench/requirements.txt
