@@ -93,8 +93,8 @@ def _spoiled(rng: Random, keys: list[bytes], args: list[bytes], job: bytes) -> l
     for _ in range(rng.choice([1, 1, 2, 3])):
         at = rng.randrange(len(parts)) if parts else 0
         match rng.randrange(10):
-            case 9 if keys:
-                parts[rng.randrange(len(keys))] = BASE + b"job:" + job + rng.choice(HANGERS)
+            case 9 if parts:
+                parts[rng.randrange(min(len(keys), len(parts)))] = BASE + b"job:" + job + rng.choice(HANGERS)
             case 0 | 1 | 2 if parts:
                 parts[at] = any_key(rng)
             case 3 if parts:
