@@ -114,6 +114,14 @@ def test_when_the_watch_has_expired_the_next_one_watches(case: Case) -> None:
     case.shows(seed.copy().watched("you", until=3, left=1))
 
 
+def test_a_promise_whose_instant_is_past_keeps_nobody_away(case: Case) -> None:
+    """Its watcher has more to do by now; the key would stay for another second."""
+    seed = case.seed().active(J1, 1, ends=1)
+    case.given(seed.copy().watched("me", until=-1, left=1))
+    asked(case, park_ms=HOUR, watcher="you")
+    case.shows(seed.copy().watched("you", until=1))
+
+
 def test_an_earlier_instant_is_watched_for_by_whoever_sees_it(case: Case) -> None:
     due_in(case, J1, 20 * MINUTE)
     assert asked(case, park_ms=HOUR, watcher="me").wait_ms > 19 * MINUTE

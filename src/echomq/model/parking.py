@@ -41,8 +41,9 @@ def park(space: Keyspace, names: Names, watcher: bytes, park_ms: int) -> tuple[i
     until_ms = ceil(instant)
     if watcher:
         key = space.string(names.of(b"watch"))
-        found = _WATCH.fullmatch(key.get() or b"")  # what stands there in another form is nobody's watch
-        if found is not None and found[1] != watcher and int(found[2]) <= until_ms:
+        # What stands there in another form, or for an instant that is past, is nobody's watch.
+        found = _WATCH.fullmatch(key.get() or b"")
+        if found is not None and found[1] != watcher and now_ms < int(found[2]) <= until_ms:
             return 0, park_ms
         key.set(b"%b %d" % (watcher, until_ms))
         key.expire_in(until_ms + GRACE_MS - now_ms)
