@@ -4,6 +4,7 @@ import pytest
 
 from echomq.errors import BadInput
 from echomq.records import Taken
+from echomq.transitions.enqueue import enqueue
 from echomq.transitions.schedule import enqueue_in
 from echomq.transitions.take import take
 from echomq.transitions.wake import wake
@@ -186,3 +187,13 @@ def test_a_watcher_has_a_name_without_spaces_of_bounded_length(case: Case, watch
 def test_an_offer_to_park_is_a_millisecond_to_an_hour(case: Case, park_ms: int) -> None:
     with pytest.raises(BadInput):
         take(case.keys, lease_ms=HOUR, size=1, park_ms=park_ms)
+
+
+def test_a_lapsed_lease_that_the_take_itself_renews_is_told_all_the_same(case: Case) -> None:
+    """A ghost of the id stood in `active` when it was admitted anew: whoever is told looks in vain, once."""
+    case.given(case.seed().active(J1, 1, ends=-1))
+    case.body.delete([case.keys.job(J1)])
+    case.body.run(enqueue(case.keys, J1, b"again"))
+    answer = case.body.run(take(case.keys, lease_ms=HOUR, size=2))
+    assert isinstance(answer, Taken)
+    assert ([one.job for one in answer.jobs], answer.due) == ([J1], True)
