@@ -470,6 +470,8 @@ class Jobs:
     ) -> Page:
         """Return a page of `pending`, `active`, `schedule` or `dead`. Ask for the next with the page's `after` (ours).
 
+        `scheduled`, as the state is called, is `schedule` too.
+
         By default `pending` and `dead` come newest mint first, `active` and `schedule` soonest first. What waits in a
         lane is not in `pending`: name the `lane`, which goes with `pending` alone.
         """

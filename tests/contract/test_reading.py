@@ -35,8 +35,13 @@ def test_an_empty_queue_counts_zero(case: Case) -> None:
 
 
 def test_an_unknown_name_is_refused_before_the_wire(case: Case) -> None:
-    with pytest.raises(BadInput, match="scheduled"):
-        counts(case.keys, ["pending", "scheduled"])
+    with pytest.raises(BadInput, match="asleep"):
+        counts(case.keys, ["pending", "asleep"])
+
+
+def test_the_word_of_a_scheduled_job_names_its_set_as_well(case: Case) -> None:
+    case.given(case.seed().scheduled(J1, due=1))
+    case.keeps(counts(case.keys, ["scheduled"]), Counts({CountName.SCHEDULE: 1}))
 
 
 def test_a_row_is_read_whole(case: Case) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from echomq.errors import BadInput
 from echomq.records import Taken
+from echomq.transitions.enqueue import enqueue
 from echomq.transitions.schedule import enqueue_in
 from echomq.transitions.take import take
 from echomq.transitions.wake import wake
@@ -114,6 +115,14 @@ def test_when_the_watch_has_expired_the_next_one_watches(case: Case) -> None:
     case.shows(seed.copy().watched("you", until=3, left=1))
 
 
+def test_a_promise_whose_instant_is_past_keeps_nobody_away(case: Case) -> None:
+    """Its watcher has more to do by now; the key would stay for another second."""
+    seed = case.seed().active(J1, 1, ends=1)
+    case.given(seed.copy().watched("me", until=-1, left=1))
+    asked(case, park_ms=HOUR, watcher="you")
+    case.shows(seed.copy().watched("you", until=1))
+
+
 def test_an_earlier_instant_is_watched_for_by_whoever_sees_it(case: Case) -> None:
     due_in(case, J1, 20 * MINUTE)
     assert asked(case, park_ms=HOUR, watcher="me").wait_ms > 19 * MINUTE
@@ -178,3 +187,13 @@ def test_a_watcher_has_a_name_without_spaces_of_bounded_length(case: Case, watch
 def test_an_offer_to_park_is_a_millisecond_to_an_hour(case: Case, park_ms: int) -> None:
     with pytest.raises(BadInput):
         take(case.keys, lease_ms=HOUR, size=1, park_ms=park_ms)
+
+
+def test_a_lapsed_lease_that_the_take_itself_renews_is_told_all_the_same(case: Case) -> None:
+    """A ghost of the id stood in `active` when it was admitted anew: whoever is told looks in vain, once."""
+    case.given(case.seed().active(J1, 1, ends=-1))
+    case.body.delete([case.keys.job(J1)])
+    case.body.run(enqueue(case.keys, J1, b"again"))
+    answer = case.body.run(take(case.keys, lease_ms=HOUR, size=2))
+    assert isinstance(answer, Taken)
+    assert ([one.job for one in answer.jobs], answer.due) == ([J1], True)

@@ -117,8 +117,8 @@ def foretell_places(fresh: list[bool], count: int, *, owes: bool) -> tuple[list[
 
 
 def _is_fresh(view: View, job: bytes) -> bool:
-    row = view.jobs[job]
-    return int(row[b"attempts"]) - int(row.get(b"unspent", b"0")) == 0
+    row = view.jobs[job]  # a job that was released and then put off has fewer than no attempts spent
+    return int(row[b"attempts"]) - int(row.get(b"unspent", b"0")) <= 0
 
 
 def _free_seats(view: View) -> int | None:

@@ -195,9 +195,9 @@ class Node:
             self._on_link_end()
 
     async def _see_off(self, link: Link) -> None:
-        """Wait for a link that drains; its own deadlines bound the wait. Then wait a moment for the socket."""
+        """Wait for a link that drains; its own deadlines end that, with a moment to do so. Then wait for the socket."""
         options = self._options
-        for seconds in (options.reply_timeout_ms / 1000, _CLOSE_S):
+        for seconds in (options.reply_timeout_ms / 1000 + _CLOSE_S, _CLOSE_S):
             await asyncio.wait([link.ended], timeout=seconds)
             if link.ended.done():
                 return

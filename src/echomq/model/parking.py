@@ -21,19 +21,22 @@ _WATCH: Final = re.compile(rb"(\S+) ([0-9]+)")
 """Who watches, and until which instant in ms."""
 
 
-def look_to_park(space: Keyspace, names: Names, watcher: bytes) -> None:
-    """Judge the kinds of what `park` reads and writes. Raises `WrongKind`."""
-    space.zset(names.of(b"schedule"))
+def look_to_park(space: Keyspace, names: Names, watcher: bytes) -> float:
+    """Return when something is due or lapses next, in ms, infinity for never; before anything is written.
+
+    Raises `WrongKind` for a key that `park` reads or writes.
+    """
     if watcher:
         space.string(names.of(b"watch"))
+    return _next_instant(space, names)
 
 
-def park(space: Keyspace, names: Names, watcher: bytes, park_ms: int) -> tuple[int, int]:
+def park(space: Keyspace, names: Names, watcher: bytes, instant: float, park_ms: int) -> tuple[int, int]:
     """Return whether something is due now, 1 or 0, and for how long the caller may park in ms.
 
-    It may have become the watcher, if it has a name.
+    `instant` is when something is due or lapses next. The caller may have become the watcher, if it has a name.
     """
-    now_ms, instant = space.now_ms, _next_instant(space, names)
+    now_ms = space.now_ms
     if instant <= now_ms:
         return 1, 0
     if instant - now_ms > park_ms:
@@ -41,8 +44,9 @@ def park(space: Keyspace, names: Names, watcher: bytes, park_ms: int) -> tuple[i
     until_ms = ceil(instant)
     if watcher:
         key = space.string(names.of(b"watch"))
-        found = _WATCH.fullmatch(key.get() or b"")  # what stands there in another form is nobody's watch
-        if found is not None and found[1] != watcher and int(found[2]) <= until_ms:
+        # What stands there in another form, or for an instant that is past, is nobody's watch.
+        found = _WATCH.fullmatch(key.get() or b"")
+        if found is not None and found[1] != watcher and now_ms < int(found[2]) <= until_ms:
             return 0, park_ms
         key.set(b"%b %d" % (watcher, until_ms))
         key.expire_in(until_ms + GRACE_MS - now_ms)

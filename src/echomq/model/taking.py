@@ -1,6 +1,7 @@
 """The worker's own claim: take, and wake for who parks no more (docs/wire.md)."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from echomq.model.given import Bodies, Given
@@ -34,16 +35,17 @@ def take(space: Keyspace, given: Given) -> Reply:
     the = _Take(script, size)
     the.plan()
     watcher = given.args["watcher"]
-    if the.may_park:
-        look_to_park(space, given.names, watcher)
-    jobs = the.write(space.now_ms + given.number("lease_ms"))
+    deadline = space.now_ms + given.number("lease_ms")
+    instant = look_to_park(space, given.names, watcher) if the.may_park else inf
+    jobs = the.write(deadline)
     more, due, wait_ms = the.more(), 0, 0
     if more:
         the.hand_on(given.args["worth"])
     else:
         space.delete(given.keys["wake"])
         if len(jobs) < size:
-            due, wait_ms = park(space, given.names, watcher, given.number("park_ms", PARK_MS))
+            instant = min(instant, deadline) if jobs else instant
+            due, wait_ms = park(space, given.names, watcher, instant, given.number("park_ms", PARK_MS))
     word = b"full" if the.room <= 0 else b"taken" if jobs else b"empty"
     return [word, int(more), due, wait_ms, [*the.passed.broken], jobs]
 

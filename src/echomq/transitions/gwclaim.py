@@ -7,7 +7,7 @@ from echomq.records import Claimed, Paused
 from echomq.resp.reply import Reply
 from echomq.transitions.call import Call, Transition, refused
 from echomq.transitions.checks import check_lease
-from echomq.transitions.replies import Malformed, claims_of_lane
+from echomq.transitions.replies import Malformed, claims_of_lane_or_paused
 
 __all__ = ["TRANSITION", "gwclaim"]
 
@@ -39,9 +39,7 @@ def gwclaim(keys: QueueKeys, *, lease_ms: int) -> Call[tuple[Claimed, ...] | Pau
 
 
 def _answer(queue: str, reply: Reply) -> tuple[Claimed, ...] | Paused:
-    if reply == [b"paused"]:
-        return Paused()
     try:
-        return claims_of_lane(reply)
+        return claims_of_lane_or_paused(reply)
     except Malformed:
         raise refused(TRANSITION, queue, reply) from None

@@ -5,14 +5,14 @@ A decoder works inside ``with suppress(Malformed)`` and ends with `refused`, so 
 """
 
 from echomq.ids import JobId
-from echomq.records import Claimed, Token
+from echomq.records import Claimed, Paused, Token
 from echomq.resp.reply import Reply
 from echomq.states import JobState
 
 __all__ = [
     "Malformed",
     "claimed_of_lane",
-    "claims_of_lane",
+    "claims_of_lane_or_paused",
     "job_id",
     "job_ids",
     "lane",
@@ -70,8 +70,10 @@ def claimed_of_lane(reply: Reply) -> Claimed:
             raise Malformed
 
 
-def claims_of_lane(reply: Reply) -> tuple[Claimed, ...]:
-    """Return a list of leased attempts with the names of their lanes."""
+def claims_of_lane_or_paused(reply: Reply) -> tuple[Claimed, ...] | Paused:
+    """Return a list of leased attempts with the names of their lanes, or that the queue is paused."""
+    if reply == [b"paused"]:
+        return Paused()
     if not isinstance(reply, list):
         raise Malformed
     return tuple([claimed_of_lane(item) for item in reply])

@@ -10,6 +10,7 @@
 --@use is_broken
 --@use broken_row
 --@use due_at
+--@use wake_watcher
 
 local row = redis.pcall('HMGET', job_key, 'attempts')
 if row.err and is_broken(row) then
@@ -27,7 +28,5 @@ local lying = wake_key and redis.call('LLEN', wake_key)
 -- ZREM as the first write lets ZADD pass on a full server.
 redis.call('ZREM', schedule_key, id)
 redis.call('ZADD', schedule_key, due, id)
-if lying == 0 and redis.call('ZRANGE', schedule_key, 0, 0)[1] == id then
-  redis.call('LPUSH', wake_key, '1')
-end
+wake_watcher(schedule_key, wake_key, lying, id)
 return { 'scheduled', string.format('%.0f', due) }

@@ -13,6 +13,7 @@
 -- The server's clock decides when a delay ends. An instant in the past is due at once. Parked workers wait no longer
 -- than until the first instant that they know of, so a new first one wakes one of them.
 --@use due_at
+--@use wake_watcher
 --@use admit
 
 local due = due_at(mode, value)
@@ -24,7 +25,5 @@ local lying = wake_key and redis.call('LLEN', wake_key)
 
 redis.call('ZADD', schedule_key, due, id)
 admit(job_key, fields, 'scheduled', payload, cap, group ~= '' and group or nil)
-if lying == 0 and redis.call('ZRANGE', schedule_key, 0, 0)[1] == id then
-  redis.call('LPUSH', wake_key, '1')
-end
+wake_watcher(schedule_key, wake_key, lying, id)
 return 1

@@ -32,7 +32,7 @@ class WorkerCounts:
     woken_in_vain: int = 0
     # Rows of another type than a job's, met while claiming, settling or reaping.
     broken: int = 0
-    # Calls that failed: the server's errors and the link's.
+    # Calls that failed (the server's errors and the link's), and asks in vain for lanes that cannot be served.
     errors: int = 0
 
     def copy(self) -> "WorkerCounts":

@@ -40,7 +40,8 @@ class WorkerOptions:
     purge_every_ms: int = 60_000
     # Jobs moved by one step of reap, promote and purge, 1 to 1000. More are moved by more steps.
     slice_size: int = 100
-    # How long an ending, a free slot while others run, or an ask in a stream of jobs waits for company. 0: not at all.
+    # How long an ending, or a free slot while others run, waits for company, and for 2 ms of it at most an ask in a
+    # stream of jobs. 0: not at all.
     gather_ms: int = 2
     # A warning is logged when the event loop did not turn for this long. None: a third of the lease, at most 1 s.
     lag_warn_ms: int | None = None

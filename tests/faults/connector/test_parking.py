@@ -266,22 +266,31 @@ async def test_a_token_that_comes_as_it_closes_is_returned() -> None:
 
 
 @pytest.mark.usefixtures("patient_goodbye")
-async def test_a_wait_that_was_just_begun_as_it_closes_is_not_sent_after_the_goodbye(client: AioClient) -> None:
+async def test_a_wait_that_was_just_begun_as_it_closes_is_not_sent_after_the_goodbye() -> None:
     complaints: list[str] = []
+    ends_too = threading.Event()
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(str(context)))
-    for turns in range(6):
-        parking = client.parking(KEY)
-        await parking.park(1)
-        await blocked(client, 0)
-        waiting = asyncio.ensure_future(parking.park(HOUR_MS))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        assert await parking.close() is None
-        with pytest.raises(Closed):
-            await waiting
+
+    def waits(talk: Talk) -> None:
+        talk.greet()
+        talk.expect(b"BLPOP")
+        talk.send(b"*2\r\n$1\r\nk\r\n$1\r\n1\r\n")
+        talk.wait_for_end()  # nothing more is sent
+        ends_too.wait()
+
+    with scripted(waits) as peer:
+        async with AioClient(ConnectionOptions(url=peer.url)) as client:
+            parking = client.parking(KEY)
+            assert await parking.park(HOUR_MS) == b"1"
+            waiting = asyncio.ensure_future(parking.park(HOUR_MS))
+            closing = asyncio.ensure_future(parking.close())  # in the turn at whose end the wait would be written
+            for _ in range(10):
+                await asyncio.sleep(0)
+            ends_too.set()
+            assert await closing is None
+            with pytest.raises(Closed):
+                await waiting
     assert complaints == []
-    await client.command("LPUSH", KEY, "1")
-    assert await client.command("LPOP", KEY) == b"1"
 
 
 async def test_closing_the_client_closes_it(server: RealServer) -> None:

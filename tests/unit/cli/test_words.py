@@ -15,30 +15,10 @@ from echomq.demo.report import Figures, Problem
 from echomq.errors import Disconnected, InvalidOption, UnexpectedReply
 from echomq.ids import JobId
 from echomq.states import SetName
+from tests.demo.figures import figures
 from tests.unit.cli.stage import Keys, Said, never_asked
 
-GOOD = Figures(
-    directory="/lib",
-    files=2,
-    size_bytes=10,
-    unreadable=0,
-    results=2,
-    lost=0,
-    failed=0,
-    different=0,
-    changed=0,
-    killed=True,
-    killed_at=1,
-    held=1,
-    held_back=1,
-    recovered=1,
-    jobs_per_s=1234.5,
-    start_p50_ms=3,
-    start_p99_ms=9,
-    run_s=2.1,
-    total_s=2.5,
-    queue="demo-1",
-)
+GOOD = figures()
 
 
 def test_columns_are_as_wide_as_their_widest_cell() -> None:

@@ -16,9 +16,10 @@ local function look_parking(base, active_key, deadline, watcher, now, offered)
   elseif not watcher then
     return 0, next_ms - now
   end
-  -- What stands there in another form is nobody's watch.
-  local name, until_ms = string.match(watching or '', '^(%S+) (%d+)$')
-  if name and name ~= watcher and tonumber(until_ms) <= next_ms then
+  -- What stands there in another form, or for an instant that is past, is nobody's watch.
+  local name, until_text = string.match(watching or '', '^(%S+) (%d+)$')
+  local until_ms = tonumber(until_text)
+  if name and name ~= watcher and until_ms > now and until_ms <= next_ms then
     return 0, offered
   end
   return 0, next_ms - now, next_ms, string.format('%s %.0f', watcher, next_ms)
