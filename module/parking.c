@@ -42,7 +42,7 @@ struct emq_parking emq_park(double next, long long now_ms, long long offered, st
     struct emq_text name;
     double until;
     bool is_watched = watcher.len > 0 && read_watch(watch, &name, &until) &&
-                      !is_text(name, watcher.at, watcher.len) && until <= (double)instant;
+                      !is_text(name, watcher.at, watcher.len) && until > (double)now_ms && until <= (double)instant;
     if (is_watched) return parking;
     parking.wait_ms = instant - now_ms;
     parking.watches = watcher.len > 0;

@@ -228,11 +228,9 @@ def test_it_parks_as_the_model_does(
     policy: ctypes.CDLL, after: float, watcher: bytes, watch: str, offered: int
 ) -> None:
     space, instant = Keyspace(now_ms=NOW), NOW + after
-    if instant != inf:
-        space.zset(BASE.of(b"schedule")).add(b"JOB", instant)
     if watch:
         space.string(BASE.of(b"watch")).set(watch.encode())
-    due, wait_ms = park(space, BASE, watcher, offered)
+    due, wait_ms = park(space, BASE, watcher, instant, offered)
     written = (space.string(BASE.of(b"watch")).get() or b"").decode()
     outcome = (ctypes.c_longlong * 3)()
     text = watch.encode()
