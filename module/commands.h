@@ -24,6 +24,7 @@ struct emq_spec {
     const char *keys_told;     /* likewise; they are all needed here, but the refusal is the script's */
     int least, most, step;     /* how many arguments; most 0: any number, in whole groups of `step` beyond `least` */
     const char *summary;
+    bool blocks;               /* BLOCK and a number of ms may follow when all other arguments are given */
 };
 
 int emq_enqueue(struct emq_cmd *cmd);
@@ -44,6 +45,9 @@ int emq_complete_many(struct emq_cmd *cmd);
 int emq_extend_many(struct emq_cmd *cmd);
 int emq_promote(struct emq_cmd *cmd);
 int emq_reap(struct emq_cmd *cmd);
+
+/* block.c: registers the setting echomq.blocking, where the server has settings of modules. False: it was refused. */
+bool emq_load_blocking(RedisModuleCtx *ctx);
 
 /* complete.c: the key of a job's result. Without a handle when the command has opened it as something else. */
 struct emq_key *emq_open_result(struct emq_cmd *cmd, const struct emq_key *row);

@@ -5,6 +5,7 @@
  * replicated and logged as core commands, so neither a replica nor a replayed log needs it. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "commands.h"
 
@@ -32,7 +33,7 @@
     X("EMQ.CLAIM_MANY", claim_many, "write", 2, 2, 0,                                                                  \
       KEYS({"pending", RW}, {"active", RW}, {"meta", RO}, {"dead", RW}, {"base", NOT}),                                \
       "pending active meta dead base", "lease_ms size", "Leases the oldest ready jobs of the flat set.")               \
-    X("EMQ.TAKE", take, "write", 2, 5, 0,                                                                              \
+    X("EMQ.TAKE", take, "write blocking", 2, 5, 0,                                                                              \
       KEYS({"ring", RW}, {"pending", RW}, {"active", RW}, {"meta", RO}, {"wake", RW}, {"dead", RW}, {"base", NOT}),    \
       "ring pending active meta wake dead base", "lease_ms size [worth] [watcher] [park_ms]",                          \
       "Leases jobs for a worker's free slots, lanes and flat set in turn.")                                            \
@@ -82,7 +83,8 @@ EMQ_COMMANDS(EMQ_ENTRY)
      .least = least_,                                                                                                  \
      .most = most_,                                                                                                    \
      .step = step_,                                                                                                    \
-     .summary = summary_},
+     .summary = summary_,                                                                                              \
+     .blocks = N_##name_ == N_take},
 static const struct emq_spec SPECS[COMMANDS] = {EMQ_COMMANDS(EMQ_SPEC)};
 
 static int keys_of(const struct emq_spec *spec) {
@@ -91,8 +93,15 @@ static int keys_of(const struct emq_spec *spec) {
     return count;
 }
 
-static bool fits(const struct emq_spec *spec, int argc) {
+static bool asks_to_block(const struct emq_spec *spec, RedisModuleString **argv, int argc) {
+    if (!spec->blocks || argc - 1 - keys_of(spec) != spec->most + 2) return false;
+    struct emq_text word = emq_text_of(argv[argc - 2]);
+    return word.len == strlen("BLOCK") && strncasecmp(word.at, "BLOCK", word.len) == 0;
+}
+
+static bool fits(const struct emq_spec *spec, RedisModuleString **argv, int argc) {
     int args = argc - 1 - keys_of(spec);
+    if (asks_to_block(spec, argv, argc)) return true;
     if (args < spec->least) return false;
     return spec->most > 0 ? args <= spec->most : (args - spec->least) % (spec->step > 0 ? spec->step : 1) == 0;
 }
@@ -135,9 +144,9 @@ static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int numb
     const struct emq_spec *spec = &SPECS[number];
     struct emq_cmd cmd;
     emq_begin(&cmd, ctx, spec, argv + 1, argc - 1);
-    if (fits(spec, argc) && !are_names_short(&cmd)) {
+    if (fits(spec, argv, argc) && !are_names_short(&cmd)) {
         emq_reply_error(&cmd, "ERR a key, an id or a number is longer than 64 KiB");
-    } else if (fits(spec, argc)) {
+    } else if (fits(spec, argv, argc)) {
         spec->body(&cmd);
     } else {
         char text[320];
@@ -173,7 +182,7 @@ static int describe(RedisModuleCtx *ctx, const struct emq_spec *spec) {
                                                           sizeof(RedisModuleCommandKeySpec),
                                                           sizeof(RedisModuleCommandArg)};
     RedisModuleCommandKeySpec keys[EMQ_KEYS_MAX + 1] = {{0}};
-    RedisModuleCommandArg args[EMQ_KEYS_MAX + EMQ_ARGS_MAX + 1] = {{0}};
+    RedisModuleCommandArg args[EMQ_KEYS_MAX + EMQ_ARGS_MAX + 2] = {{0}};
     char words[160];
     int count = keys_of(spec);
     for (int i = 0; i < count; i++) {
@@ -186,7 +195,14 @@ static int describe(RedisModuleCtx *ctx, const struct emq_spec *spec) {
             .name = spec->keys[i].name, .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = i};
     }
     snprintf(words, sizeof words, "%s", spec->args);
-    cut_args(words, args + count, EMQ_ARGS_MAX);
+    count += cut_args(words, args + count, EMQ_ARGS_MAX);
+    if (spec->blocks) {
+        args[count] = (RedisModuleCommandArg){.name = "block_ms",
+                                              .type = REDISMODULE_ARG_TYPE_INTEGER,
+                                              .key_spec_index = -1,
+                                              .token = "BLOCK",
+                                              .flags = REDISMODULE_CMD_ARG_OPTIONAL};
+    }
     /* Any arity passes the server, so that a wrong one is told in the words of the script. */
     RedisModuleCommandInfo info = {.version = &version,
                                    .summary = spec->summary,
@@ -273,5 +289,5 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
             return REDISMODULE_ERR;
         }
     }
-    return REDISMODULE_OK;
+    return emq_load_blocking(ctx) ? REDISMODULE_OK : REDISMODULE_ERR;
 }

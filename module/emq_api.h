@@ -14,6 +14,7 @@ typedef struct RedisModuleString RedisModuleString;
 typedef struct RedisModuleKey RedisModuleKey;
 typedef struct RedisModuleCallReply RedisModuleCallReply;
 typedef struct RedisModuleCommand RedisModuleCommand;
+typedef struct RedisModuleBlockedClient RedisModuleBlockedClient;
 typedef int (*RedisModuleCmdFunc)(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 #define REDISMODULE_OK 0
@@ -51,6 +52,16 @@ typedef int (*RedisModuleCmdFunc)(RedisModuleCtx *ctx, RedisModuleString **argv,
 #define REDISMODULE_NOTIFY_ZSET (1 << 7)
 
 #define REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED (1 << 1)
+
+/* A client that must not wait: what GetContextFlags says of it. */
+#define REDISMODULE_CTX_FLAGS_LUA (1 << 0)
+#define REDISMODULE_CTX_FLAGS_MULTI (1 << 1)
+#define REDISMODULE_CTX_FLAGS_DENY_BLOCKING (1 << 21)
+
+#define REDISMODULE_CONFIG_DEFAULT 0
+typedef int (*RedisModuleConfigGetBoolFunc)(const char *name, void *privdata);
+typedef int (*RedisModuleConfigSetBoolFunc)(const char *name, int val, void *privdata, RedisModuleString **err);
+typedef int (*RedisModuleConfigApplyFunc)(RedisModuleCtx *ctx, void *privdata, RedisModuleString **err);
 
 /* How COMMAND INFO, COMMAND DOCS and the access lists learn about a command: SetCommandInfo. */
 #define REDISMODULE_CMD_KEY_RO (1ULL << 0)
@@ -208,6 +219,14 @@ typedef struct {
     X(int, Replicate, (RedisModuleCtx *ctx, const char *cmdname, const char *fmt, ...))                                \
     X(int, SignalModifiedKey, (RedisModuleCtx *ctx, RedisModuleString *keyname))                                       \
     X(int, NotifyKeyspaceEvent, (RedisModuleCtx *ctx, int type, const char *event, RedisModuleString *key))            \
+    X(int, GetContextFlags, (RedisModuleCtx *ctx))                                                                     \
+    X(int, KeyExists, (RedisModuleCtx *ctx, RedisModuleString *name))                                                  \
+    X(RedisModuleBlockedClient *, BlockClientOnKeys,                                                                   \
+      (RedisModuleCtx *ctx, RedisModuleCmdFunc reply_callback, RedisModuleCmdFunc timeout_callback,                    \
+       void (*free_privdata)(RedisModuleCtx *ctx, void *privdata), long long timeout_ms, RedisModuleString **keys,     \
+       int numkeys, void *privdata))                                                                                   \
+    X(void *, GetBlockedClientPrivateData, (RedisModuleCtx *ctx))                                                      \
+    X(void, SignalKeyAsReady, (RedisModuleCtx *ctx, RedisModuleString *key))                                           \
     X(int, ReplyWithError, (RedisModuleCtx *ctx, const char *err))                                                     \
     X(int, ReplyWithLongLong, (RedisModuleCtx *ctx, long long number))                                                 \
     X(int, ReplyWithArray, (RedisModuleCtx *ctx, long len))                                                            \
@@ -215,7 +234,13 @@ typedef struct {
     X(int, ReplyWithString, (RedisModuleCtx *ctx, RedisModuleString *str))                                             \
     X(int, ReplyWithStringBuffer, (RedisModuleCtx *ctx, const char *buf, size_t len))
 
-#define EMQ_API_WELCOME(X) X(long long, CachedMicroseconds, (void))
+#define EMQ_API_WELCOME(X)                                                                                             \
+    X(long long, CachedMicroseconds, (void))                                                                           \
+    X(uint64_t, MonotonicMicroseconds, (void))                                                                         \
+    X(int, RegisterBoolConfig,                                                                                         \
+      (RedisModuleCtx *ctx, const char *name, int default_val, unsigned int flags, RedisModuleConfigGetBoolFunc getfn, \
+       RedisModuleConfigSetBoolFunc setfn, RedisModuleConfigApplyFunc applyfn, void *privdata))                        \
+    X(int, LoadConfigs, (RedisModuleCtx *ctx))
 
 #define REDISMODULE_REPLY_INTEGER 2
 #define REDISMODULE_REPLY_ARRAY 3

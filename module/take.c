@@ -225,12 +225,10 @@ static struct emq_trouble look_parking(struct take *take) {
 
 /* ---- the command --------------------------------------------------------------------------------------------------*/
 
-enum { RING, PENDING, ACTIVE, META, WAKE, DEAD, BASE, LEASE, SIZE, WORTH, WATCHER, PARK };
-
 static bool read_watcher(struct take *take) {
     enum { LONGEST = 64 };
-    if (!emq_is_given(take->cmd, WATCHER)) return true;
-    take->watcher = emq_text_of(take->cmd->argv[WATCHER]);
+    if (!emq_is_given(take->cmd, TAKE_WATCHER)) return true;
+    take->watcher = emq_text_of(take->cmd->argv[TAKE_WATCHER]);
     bool is_name = take->watcher.len <= LONGEST;
     for (size_t i = 0; is_name && i < take->watcher.len; i++) {
         is_name = take->watcher.at[i] >= '!' && take->watcher.at[i] <= '~';
@@ -241,29 +239,32 @@ static bool read_watcher(struct take *take) {
     return is_name;
 }
 
-static bool read_arguments(struct take *take) {
+static bool read_numbers(struct take *take) {
     struct emq_cmd *cmd = take->cmd;
     enum { HOUR_MS = 3600000 };
-    if (!emq_argument(cmd, LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &take->lease_ms)) return false;
-    if (emq_is_given(cmd, SIZE) && !emq_argument(cmd, SIZE, "size", 1, EMQ_WHOLE_MAX, &take->most)) return false;
+    return emq_argument(cmd, TAKE_LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &take->lease_ms) &&
+           (!emq_is_given(cmd, TAKE_SIZE) ||
+            emq_argument(cmd, TAKE_SIZE, "size", 1, EMQ_WHOLE_MAX, &take->most)) &&
+           (!emq_is_given(cmd, TAKE_PARK) ||
+            emq_argument(cmd, TAKE_PARK, "park_ms", 1, HOUR_MS, &take->offered)) &&
+           (TAKE_BLOCK >= cmd->argc || emq_argument(cmd, TAKE_BLOCK_MS, "BLOCK", 1, HOUR_MS, &take->block_ms));
+}
+
+bool take_read(struct take *take) {
+    if (!read_numbers(take)) return false;
     take->most = least(take->most, EMQ_ROOM_MAX);
-    if (emq_is_given(cmd, PARK) && !emq_argument(cmd, PARK, "park_ms", 1, HOUR_MS, &take->offered)) return false;
-    if (emq_is_given(cmd, WORTH)) take->worth = emq_text_of(cmd->argv[WORTH]);
+    if (emq_is_given(take->cmd, TAKE_WORTH)) take->worth = emq_text_of(take->cmd->argv[TAKE_WORTH]);
     return read_watcher(take);
 }
 
-/* False: the answer was given, and nothing is taken. */
-static bool look_around(struct take *take) {
+static struct emq_trouble look_around(struct take *take, bool *paused) {
     struct emq_cmd *cmd = take->cmd;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *meta = emq_open(cmd, cmd->argv[META], EMQ_HASH, false);
+    struct emq_key *meta = emq_open(cmd, cmd->argv[TAKE_META], EMQ_HASH, false);
     struct emq_trouble trouble = emq_wrong(meta);
-    if (trouble.fault == EMQ_SOUND && emq_hget(cmd, meta, emq_words[EMQ_PAUSED_FIELD]) != NULL) {
-        emq_reply_word(cmd, "paused");
-        return false;
-    }
-    take->active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
-    take->wake = emq_open(cmd, cmd->argv[WAKE], EMQ_LIST, true);
+    *paused = trouble.fault == EMQ_SOUND && emq_hget(cmd, meta, emq_words[EMQ_PAUSED_FIELD]) != NULL;
+    if (*paused) return trouble;
+    take->active = emq_open(cmd, cmd->argv[TAKE_ACTIVE], EMQ_ZSET, true);
+    take->wake = emq_open(cmd, cmd->argv[TAKE_WAKE], EMQ_LIST, true);
     if (trouble.fault == EMQ_SOUND) trouble = emq_wrong(take->active);
     if (trouble.fault == EMQ_SOUND) trouble = emq_wrong(take->wake);
     if (trouble.fault == EMQ_SOUND) {
@@ -272,22 +273,46 @@ static bool look_around(struct take *take) {
         take->room = take->ceiling > 0 ? least(take->most, take->seats) : take->most;
     }
     if (trouble.fault == EMQ_SOUND && take->room > 0) {
-        take->ring = emq_open(cmd, cmd->argv[RING], EMQ_LIST, true);
-        take->pending = emq_open(cmd, cmd->argv[PENDING], EMQ_ZSET, true);
+        take->ring = emq_open(cmd, cmd->argv[TAKE_RING], EMQ_LIST, true);
+        take->pending = emq_open(cmd, cmd->argv[TAKE_PENDING], EMQ_ZSET, true);
         trouble = plan(take);
     }
-    if (trouble.fault == EMQ_SOUND && take->served < take->most && !take_is_more(take)) trouble = look_parking(take);
-    if (trouble.fault == EMQ_SOUND) return true;
-    emq_reply_trouble(cmd, trouble);
-    return false;
+    return trouble;
+}
+
+static void end_stall(struct take_stall *stall) {
+    if (stall->walks) RedisModule_ZsetRangeStop(stall->set->open);
+    if (stall->ids != NULL) RedisModule_FreeCallReply(stall->ids);
+    stall->walks = false;
+    stall->ids = NULL;
+}
+
+enum take_sight take_look(struct take *take) {
+    bool paused;
+    take->cmd->base = emq_text_of(take->cmd->argv[TAKE_BASE]);
+    struct emq_trouble trouble = look_around(take, &paused);
+    for (uint32_t i = 0; i < take->met; i++) end_stall(take_stall_at(take, i));
+    end_stall(&take->flat);
+    if (paused) return TAKE_PAUSED;
+    if (trouble.fault == EMQ_SOUND) return TAKE_PLANNED;
+    emq_reply_trouble(take->cmd, trouble);
+    return TAKE_REFUSED;
+}
+
+bool take_park(struct take *take) {
+    struct emq_trouble trouble = {EMQ_SOUND, {"", 0}, {"", 0}};
+    if (take->served < take->most && !take_is_more(take)) trouble = look_parking(take);
+    if (trouble.fault != EMQ_SOUND) emq_reply_trouble(take->cmd, trouble);
+    return trouble.fault == EMQ_SOUND;
 }
 
 /* Only what is read before it is written: a take is large, and most of it is never touched. */
-static void begin(struct take *take, struct emq_cmd *cmd) {
+void take_begin(struct take *take, struct emq_cmd *cmd) {
     const struct emq_text none = {"", 0};
     take->cmd = cmd;
     take->most = 1;
     take->offered = 1000;
+    take->block_ms = take->waited_ms = 0;
     take->worth = take->watcher = none;
     take->room = take->ring_left = take->flat_left = take->damaged = 0;
     take->parking = (struct emq_parking){false, 0, false, 0};
@@ -300,23 +325,27 @@ static void begin(struct take *take, struct emq_cmd *cmd) {
     memset(take->fields, 0, sizeof take->fields);
 }
 
-static void end_stall(struct take_stall *stall) {
-    if (stall->walks) RedisModule_ZsetRangeStop(stall->set->open);
-    if (stall->ids != NULL) RedisModule_FreeCallReply(stall->ids);
+void take_end(struct take *take) {
+    for (uint32_t i = 0; i < take->met; i += STALL_CHUNK) RedisModule_Free(take->stalls[i / STALL_CHUNK]);
 }
 
-static void end_stalls(struct take *take) {
-    for (uint32_t i = 0; i < take->met; i++) end_stall(take_stall_at(take, i));
-    end_stall(&take->flat);
+static void take_at_once(struct take *take) {
+    enum take_sight sight = take_look(take);
+    if (sight == TAKE_PAUSED) take_reply_paused(take);
+    if (sight != TAKE_PLANNED || !take_park(take)) return;
+    take_write(take);
+    take_reply(take);
 }
 
 int emq_take(struct emq_cmd *cmd) {
     struct take take;
-    begin(&take, cmd);
-    if (!read_arguments(&take)) return REDISMODULE_OK;
-    bool goes_on = look_around(&take);
-    end_stalls(&take);
-    if (goes_on) take_write(&take);
-    for (uint32_t i = 0; i < take.met; i += STALL_CHUNK) RedisModule_Free(take.stalls[i / STALL_CHUNK]);
+    take_begin(&take, cmd);
+    if (!take_read(&take)) return REDISMODULE_OK;
+    if (take.block_ms > 0) {
+        take_or_wait(&take);
+    } else {
+        take_at_once(&take);
+    }
+    take_end(&take);
     return REDISMODULE_OK;
 }

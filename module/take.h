@@ -1,4 +1,7 @@
-/* One EMQ.TAKE: what it plans (take.c), and what it writes and says (take_write.c). */
+/* One EMQ.TAKE: what it plans (take.c), what it writes and says (take_write.c), and how it waits (block.c).
+ *
+ * A take goes through take_begin, take_read, take_look, take_park, take_write, take_reply and take_end, in this order; one
+ * that was answered on the way, or that writes nothing, leaves out what is between that and take_end. */
 #ifndef EMQ_TAKE_H
 #define EMQ_TAKE_H
 
@@ -9,6 +12,24 @@
 /* Lanes are opened by the chunk, so that a long ring costs nothing to a take that ends at its first lane. */
 #define STALL_CHUNK 16
 #define STALL_CHUNKS (EMQ_WINDOW_MAX / STALL_CHUNK + 1)
+
+/* The places of its keys and arguments. */
+enum {
+    TAKE_RING,
+    TAKE_PENDING,
+    TAKE_ACTIVE,
+    TAKE_META,
+    TAKE_WAKE,
+    TAKE_DEAD,
+    TAKE_BASE,
+    TAKE_LEASE,
+    TAKE_SIZE,
+    TAKE_WORTH,
+    TAKE_WATCHER,
+    TAKE_PARK,
+    TAKE_BLOCK, /* the word */
+    TAKE_BLOCK_MS
+};
 
 /* The fields of rota. */
 enum { FLAT, TURN, LEFT, FIELDS };
@@ -38,6 +59,7 @@ struct leaving {
 struct take {
     struct emq_cmd *cmd;
     long long lease_ms, most, offered;
+    long long block_ms, waited_ms; /* block_ms 0: BLOCK was not asked for; else the reply ends with waited_ms */
     struct emq_text worth, watcher;
     struct emq_key *ring, *pending, *active, *wake; /* ring and pending: only when there is room */
     struct emq_key *kept, *owing, *weights, *watch; /* kept: the rota */
@@ -60,9 +82,20 @@ static inline struct take_stall *take_stall_at(const struct take *take, uint32_t
     return &take->stalls[number / STALL_CHUNK][number % STALL_CHUNK];
 }
 
-RedisModuleString *take_field(struct take *take, int field);
-/* With room and ceiling left as they are, a further take would find something. */
-bool take_is_more(const struct take *take);
+void take_begin(struct take *take, struct emq_cmd *cmd);
+bool take_read(struct take *take); /* the arguments. False: refused, and answered */
+/* Reads and plans; nothing is written. */
+enum take_sight { TAKE_REFUSED, TAKE_PAUSED, TAKE_PLANNED } take_look(struct take *take); /* TAKE_REFUSED: answered */
+bool take_park(struct take *take); /* what is due, and who watches. False: refused, and answered */
 void take_write(struct take *take);
+int take_reply(struct take *take);
+int take_reply_paused(struct take *take);
+void take_end(struct take *take);
+
+/* With room and ceiling left as they are, a further take would find something. Right before take_write and after it. */
+bool take_is_more(const struct take *take);
+RedisModuleString *take_field(struct take *take, int field);
+/* block.c: BLOCK was asked for. Plans, writes and answers, or lets the caller wait. */
+void take_or_wait(struct take *take);
 
 #endif

@@ -143,10 +143,11 @@ static void write_watch(struct take *take) {
     RedisModule_NotifyKeyspaceEvent(cmd->ctx, REDISMODULE_NOTIFY_GENERIC, "expire", take->watch->name);
 }
 
-static void reply(struct take *take, bool more) {
+int take_reply(struct take *take) {
     RedisModuleCtx *ctx = take->cmd->ctx;
+    bool more = take_is_more(take);
     const char *word = take->room <= 0 ? "full" : take->served > 0 ? "taken" : "empty";
-    RedisModule_ReplyWithArray(ctx, 6);
+    RedisModule_ReplyWithArray(ctx, take->block_ms > 0 ? 7 : 6);
     RedisModule_ReplyWithStringBuffer(ctx, word, strlen(word));
     RedisModule_ReplyWithLongLong(ctx, more);
     RedisModule_ReplyWithLongLong(ctx, more ? 0 : take->parking.due);
@@ -154,16 +155,23 @@ static void reply(struct take *take, bool more) {
     emq_tell_broken(take->cmd, &take->odds);
     RedisModule_ReplyWithArray(ctx, (long)take->served);
     for (uint32_t i = 0; i < take->served; i++) emq_tell_ready(take->cmd, &take->jobs[i], true);
+    if (take->block_ms > 0) RedisModule_ReplyWithLongLong(ctx, take->waited_ms);
+    return REDISMODULE_OK;
+}
+
+int take_reply_paused(struct take *take) {
+    if (take->block_ms == 0) return emq_reply_word(take->cmd, "paused");
+    RedisModule_ReplyWithArray(take->cmd->ctx, 2);
+    RedisModule_ReplyWithStringBuffer(take->cmd->ctx, "paused", strlen("paused"));
+    return RedisModule_ReplyWithLongLong(take->cmd->ctx, take->waited_ms);
 }
 
 void take_write(struct take *take) {
     if (take->room > 0) write_jobs(take);
-    bool more = take_is_more(take);
-    if (more) {
+    if (take_is_more(take)) {
         hand_on(take);
     } else {
         emq_delete(take->cmd, take->wake);
         if (take->parking.watches) write_watch(take);
     }
-    reply(take, more);
 }
