@@ -58,6 +58,7 @@ RedisModuleString *emq_own(struct emq_cmd *cmd, RedisModuleString *string) {
 }
 
 RedisModuleString *emq_number(struct emq_cmd *cmd, long long number) {
+    if (number == 0 || number == 1) return emq_words[number == 0 ? EMQ_ZERO : EMQ_ONE];
     return emq_own(cmd, RedisModule_CreateStringFromLongLong(NULL, number));
 }
 

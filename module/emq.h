@@ -161,6 +161,7 @@ void emq_end(struct emq_cmd *cmd);
 long long emq_now(struct emq_cmd *cmd);
 /* Gives a string to the command, which frees it at its end. NULL is passed on. */
 RedisModuleString *emq_own(struct emq_cmd *cmd, RedisModuleString *string);
+/* As a text that is copied or told. Not for a key's own value: the commonest ones are shared. */
 RedisModuleString *emq_number(struct emq_cmd *cmd, long long number);
 RedisModuleString *emq_join(struct emq_cmd *cmd, const struct emq_text *parts, size_t count, const char *between,
                             size_t between_len);
