@@ -173,7 +173,7 @@ void emq_expire(struct emq_cmd *cmd, struct emq_key *key, long long after_ms) {
 
 /* Deletes a key of any type that nobody else has to do with, if it is there. */
 static void delete_by_name(struct emq_cmd *cmd, struct emq_text name) {
-    struct emq_key *known = emq_bag_find(&cmd->keys, name, emq_hash(name));
+    struct emq_key *known = emq_bag_find(&cmd->keys, name);
     if (known != NULL) {
         struct emq_key *key = emq_open(cmd, known->name, known->kind, true);
         emq_delete(cmd, key);
