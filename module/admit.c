@@ -75,9 +75,6 @@ int emq_genqueue(struct emq_cmd *cmd) {
     long long cap;
     struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
     if (!may_admit(cmd, row, id, CAP, &cap)) return REDISMODULE_OK;
-    /* The row's key is base, "job:", id. A caller whose keys are of another form has no base: the empty one. */
-    struct emq_text key = emq_text_of(cmd->argv[JOB]), told = emq_text_of(id);
-    cmd->base = (struct emq_text){key.at, key.len > told.len + 4 ? key.len - told.len - 4 : 0};
     struct emq_looked *lane = emq_look_lane(cmd, cmd->argv[GROUP]);
     if (lane->is.troubled) return emq_reply_trouble(cmd, lane->trouble);
 

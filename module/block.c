@@ -116,7 +116,8 @@ static int look_again(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     emq_begin(&cmd, ctx, waiting->spec, argv + 1, argc - 1);
     take_begin(&take, &cmd);
     take.waited_ms = waited_ms(ctx);
-    bool is_answered = !take_read(&take) || answer_again(&take);
+    /* The caller's rights may be less than when it came. */
+    bool is_answered = !emq_is_sound(&cmd) || !take_read(&take) || answer_again(&take);
     take_end(&take);
     emq_end(&cmd);
     return is_answered ? REDISMODULE_OK : REDISMODULE_ERR;

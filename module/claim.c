@@ -75,7 +75,6 @@ int emq_claim(struct emq_cmd *cmd) {
     walk.payload = NULL;
     long long lease_ms;
     if (!emq_argument(cmd, LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &lease_ms)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *pending = emq_open(cmd, cmd->argv[PENDING], EMQ_ZSET, true);
     if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
     struct emq_trouble trouble = look(cmd, &walk, pending);

@@ -23,7 +23,6 @@ int emq_complete(struct emq_cmd *cmd) {
     enum { ACTIVE, JOB, ID, TOKEN, BASE, KEEP, RESULT };
     RedisModuleString *id = cmd->argv[ID];
     long long keep_ms = 0, count;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
     if (row->wrong) return emq_reply_trouble(cmd, emq_broken_row(id));
     static const enum emq_word fields[3] = {EMQ_ATTEMPTS, EMQ_GROUP, EMQ_PARENT};

@@ -133,7 +133,6 @@ int emq_complete_many(struct emq_cmd *cmd) {
     long long counted;
     batch.over = batch.leased = batch.completed = 0;
     if (!emq_batch_count(cmd, JOBS, WIDTH, &batch.count)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *active = batch.active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
     struct emq_key *metrics = emq_at(cmd, EMQ_AT_COMPLETED), *pending = emq_at(cmd, EMQ_AT_PENDING);
     struct emq_trouble uncounted = emq_look_counter(cmd, metrics, emq_words[EMQ_COUNT], &counted);

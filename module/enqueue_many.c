@@ -83,7 +83,6 @@ int emq_enqueue_many(struct emq_cmd *cmd) {
     struct admission all;
     all.news = all.flats = 0;
     if (!emq_batch_count(cmd, JOBS, WIDTH, &all.count)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     for (uint32_t place = 0; place < all.count; place++) {
         if (!judge(cmd, &all, place)) return REDISMODULE_OK;
     }

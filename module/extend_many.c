@@ -10,7 +10,6 @@ int emq_extend_many(struct emq_cmd *cmd) {
     long long lease_ms;
     if (!emq_argument(cmd, LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &lease_ms)) return REDISMODULE_OK;
     if (!emq_batch_count(cmd, JOBS, WIDTH, &count)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
     for (uint32_t place = 0; place < count; place++) {
         RedisModuleString **job = cmd->argv + JOBS + (size_t)place * WIDTH;

@@ -26,7 +26,6 @@ int emq_release(struct emq_cmd *cmd) {
     long long handed_back;
     double score;
     struct emq_looked *lane;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
     if (row->wrong) return emq_reply_trouble(cmd, emq_broken_row(id));
     RedisModuleString *attempts = emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]);

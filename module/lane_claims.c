@@ -87,7 +87,6 @@ static void turn_ring(struct emq_cmd *cmd, struct turn *turn) {
 
 static int take_turn(struct emq_cmd *cmd, struct turn *turn, long long lease_ms) {
     enum { RING, ACTIVE, META, BASE };
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *meta = emq_open(cmd, cmd->argv[META], EMQ_HASH, false);
     if (meta->wrong) return emq_reply_trouble(cmd, emq_wrong(meta));
     if (emq_hget(cmd, meta, emq_words[EMQ_PAUSED_FIELD]) != NULL) return emq_reply_word(cmd, "paused");

@@ -6,7 +6,6 @@
 
 static struct emq_text own_queue(const struct emq_cmd *cmd) {
     /* The base is `emq:{name}:`. */
-    if (cmd->base.len < 7) return (struct emq_text){"", 0};
     return (struct emq_text){cmd->base.at + 5, cmd->base.len - 7};
 }
 

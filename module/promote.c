@@ -57,7 +57,6 @@ int emq_promote(struct emq_cmd *cmd) {
     uint32_t most;
     slice.flats = slice.deads = slice.readies = slice.damages = 0;
     if (!emq_limit(cmd, LIMIT, &most)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *schedule = emq_open(cmd, cmd->argv[SCHEDULE], EMQ_ZSET, true);
     if (schedule->wrong) return emq_reply_trouble(cmd, emq_wrong(schedule));
     slice.dues = emq_due(cmd, schedule, emq_now(cmd), most, slice.due);

@@ -122,7 +122,6 @@ int emq_reap(struct emq_cmd *cmd) {
     if (emq_is_given(cmd, CAP) && !emq_argument(cmd, CAP, "max_attempts", 0, EMQ_WHOLE_MAX, &reaping.cap)) {
         return REDISMODULE_OK;
     }
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     reaping.leaves = emq_due(cmd, active, emq_now(cmd), most, reaping.leaving);

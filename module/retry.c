@@ -26,7 +26,6 @@ int emq_retry(struct emq_cmd *cmd) {
     RedisModuleString *id = cmd->argv[ID];
     struct ending ending = {.id = id, .reason = cmd->argv[REASON]};
     long long cap;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     struct emq_key *row = ending.row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
     if (row->wrong) return emq_reply_trouble(cmd, emq_broken_row(id));
     RedisModuleString *attempts = emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]);

@@ -289,7 +289,6 @@ static void end_stall(struct take_stall *stall) {
 
 enum take_sight take_look(struct take *take) {
     bool paused;
-    take->cmd->base = emq_text_of(take->cmd->argv[TAKE_BASE]);
     struct emq_trouble trouble = look_around(take, &paused);
     for (uint32_t i = 0; i < take->met; i++) end_stall(take_stall_at(take, i));
     end_stall(&take->flat);

@@ -15,7 +15,6 @@ int emq_wake(struct emq_cmd *cmd) {
     const struct emq_text none = {"", 0};
     long long share;
     struct emq_key *watch = NULL;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     if (!emq_argument(cmd, WORTH, "worth", 1, EMQ_WHOLE_MAX, &share)) return REDISMODULE_OK;
     if (share > EMQ_WORTH_MAX) share = EMQ_WORTH_MAX;
     if (emq_is_given(cmd, WATCHER)) {
