@@ -116,6 +116,7 @@ static int look_again(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     emq_begin(&cmd, ctx, waiting->spec, argv + 1, argc - 1);
     take_begin(&take, &cmd);
     take.waited_ms = waited_ms(ctx);
+    take.has_waited = true;
     /* The caller's rights may be less than when it came. */
     bool is_answered = !emq_is_sound(&cmd) || !take_read(&take) || answer_again(&take);
     take_end(&take);

@@ -312,6 +312,7 @@ void take_begin(struct take *take, struct emq_cmd *cmd) {
     take->most = 1;
     take->offered = 1000;
     take->block_ms = take->waited_ms = 0;
+    take->has_waited = false;
     take->worth = take->watcher = none;
     take->room = take->ring_left = take->flat_left = take->damaged = 0;
     take->parking = (struct emq_parking){false, 0, false, 0};
