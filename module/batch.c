@@ -21,9 +21,9 @@ bool emq_limit(struct emq_cmd *cmd, int place, uint32_t *most) {
     return true;
 }
 
-struct emq_key *emq_batch_row(struct emq_cmd *cmd, RedisModuleString *id, bool writes, bool *again) {
+struct emq_key *emq_batch_row(struct emq_cmd *cmd, int place, bool writes, bool *again) {
     uint32_t opened = cmd->keys.count;
-    struct emq_key *row = emq_open_below(cmd, "job:", emq_text_of(id), "", EMQ_HASH, writes);
+    struct emq_key *row = emq_open_below(cmd, "job:", emq_said(cmd, place), "", EMQ_HASH, writes);
     *again = cmd->keys.count == opened;
     return row;
 }

@@ -91,7 +91,7 @@ static bool answer_found(struct take *take) {
 
 static bool answer_again(struct take *take) {
     struct emq_cmd *cmd = take->cmd;
-    struct emq_key *wake = emq_open(cmd, cmd->argv[TAKE_WAKE], EMQ_LIST, true);
+    struct emq_key *wake = emq_open_given(cmd, TAKE_WAKE, EMQ_LIST, true);
     if (wake->wrong) {
         emq_reply_trouble(cmd, emq_wrong(wake));
         return true;

@@ -22,7 +22,7 @@ int emq_keys_of(const struct emq_spec *spec) {
 
 static bool asks_to_block(const struct emq_cmd *cmd, int args) {
     if (!cmd->spec->blocks || args != cmd->spec->most + 2) return false;
-    struct emq_text word = emq_text_of(cmd->argv[cmd->argc - 2]);
+    struct emq_text word = emq_said(cmd, cmd->argc - 2);
     return word.len == strlen("BLOCK") && strncasecmp(word.at, "BLOCK", word.len) == 0;
 }
 
@@ -68,7 +68,7 @@ static bool is_free_text(const struct emq_spec *spec, int place) {
 static bool are_names_short(const struct emq_cmd *cmd) {
     int keys = emq_keys_of(cmd->spec);
     for (int i = 0; i < cmd->argc; i++) {
-        if (emq_text_of(cmd->argv[i]).len > EMQ_NAME_MAX && (i < keys || !is_free_text(cmd->spec, i))) return false;
+        if (emq_said(cmd, i).len > EMQ_NAME_MAX && (i < keys || !is_free_text(cmd->spec, i))) return false;
     }
     return true;
 }
@@ -103,17 +103,17 @@ static void tell_key(struct emq_cmd *cmd, struct emq_text key, const char *what)
 
 static bool is_of_one_queue(struct emq_cmd *cmd) {
     const struct emq_spec *spec = cmd->spec;
-    struct emq_text base = base_of(emq_text_of(cmd->argv[0]));
+    struct emq_text base = base_of(emq_said(cmd, 0));
     if (base.len == 0) {
-        tell_key(cmd, emq_text_of(cmd->argv[0]), "is no queue's: it does not begin with emq:{queue}:");
+        tell_key(cmd, emq_said(cmd, 0), "is no queue's: it does not begin with emq:{queue}:");
         return false;
     }
     for (int i = 1, keys = emq_keys_of(spec); i < keys; i++) {
-        if (begins(emq_text_of(cmd->argv[i]), base)) continue;
-        tell_key(cmd, emq_text_of(cmd->argv[i]), "is of another queue than the first key");
+        if (begins(emq_said(cmd, i), base)) continue;
+        tell_key(cmd, emq_said(cmd, i), "is of another queue than the first key");
         return false;
     }
-    if (spec->base_at >= 0 && !is_base(emq_text_of(cmd->argv[spec->base_at]), base)) {
+    if (spec->base_at >= 0 && !is_base(emq_said(cmd, spec->base_at), base)) {
         emq_reply_error(cmd, "ERR base must be the emq:{queue}: with which the keys begin");
         return false;
     }

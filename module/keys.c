@@ -36,9 +36,9 @@ static void open_now(struct emq_cmd *cmd, struct emq_key *key, bool writes) {
 static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_kind kind, bool writes);
 
 /* Takes the name over when `owns` says so. */
-static struct emq_key *open_new(struct emq_cmd *cmd, RedisModuleString *name, bool owns, enum emq_kind kind,
-                                bool writes) {
-    struct emq_key *key = emq_bag_add(&cmd->keys, emq_text_of(name), RedisModule_Alloc, RedisModule_Free);
+static struct emq_key *open_new(struct emq_cmd *cmd, RedisModuleString *name, struct emq_text text, bool owns,
+                                enum emq_kind kind, bool writes) {
+    struct emq_key *key = emq_bag_add(&cmd->keys, text, RedisModule_Alloc, RedisModule_Free);
     key->name = name;
     key->owns_name = owns;
     key->kind = kind;
@@ -61,10 +61,18 @@ static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_
     return key;
 }
 
-struct emq_key *emq_open(struct emq_cmd *cmd, RedisModuleString *name, enum emq_kind kind, bool writes) {
-    struct emq_text text = emq_text_of(name);
+static struct emq_key *open_named(struct emq_cmd *cmd, RedisModuleString *name, struct emq_text text,
+                                  enum emq_kind kind, bool writes) {
     struct emq_key *key = emq_bag_find(&cmd->keys, text);
-    return key != NULL ? again(cmd, key, kind, writes) : open_new(cmd, name, false, kind, writes);
+    return key != NULL ? again(cmd, key, kind, writes) : open_new(cmd, name, text, false, kind, writes);
+}
+
+struct emq_key *emq_open(struct emq_cmd *cmd, RedisModuleString *name, enum emq_kind kind, bool writes) {
+    return open_named(cmd, name, emq_text_of(name), kind, writes);
+}
+
+struct emq_key *emq_open_given(struct emq_cmd *cmd, int place, enum emq_kind kind, bool writes) {
+    return open_named(cmd, cmd->argv[place], emq_said(cmd, place), kind, writes);
 }
 
 struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct emq_text name, const char *suffix,
@@ -82,7 +90,8 @@ struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct em
     if (key != NULL) {
         key = again(cmd, key, kind, writes);
     } else {
-        key = open_new(cmd, RedisModule_CreateString(NULL, text.at, text.len), true, kind, writes);
+        RedisModuleString *whole_name = RedisModule_CreateString(NULL, text.at, text.len);
+        key = open_new(cmd, whole_name, emq_text_of(whole_name), true, kind, writes);
     }
     if (whole != small) RedisModule_Free(whole);
     return key;

@@ -122,7 +122,7 @@ int emq_reap(struct emq_cmd *cmd) {
     if (emq_is_given(cmd, CAP) && !emq_argument(cmd, CAP, "max_attempts", 0, EMQ_WHOLE_MAX, &reaping.cap)) {
         return REDISMODULE_OK;
     }
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     reaping.leaves = emq_due(cmd, active, emq_now(cmd), most, reaping.leaving);
     for (uint32_t i = 0; i < reaping.leaves; i++) judge(cmd, &reaping, reaping.leaving[i]);
