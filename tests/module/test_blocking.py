@@ -118,6 +118,34 @@ def test_a_job_of_a_lane_in_the_flat_set_goes_home_and_is_taken_there(
         assert waiter.answer().jobs == ((J1, 1, RED.encode()),)
 
 
+def test_lanes_that_cannot_be_served_keep_nobody_from_those_behind_them(
+    server: RealServer, wire: Wire, keys: QueueKeys
+) -> None:
+    """More lanes are damaged than a look comes by: it is answered that there is more, and the next one finds it."""
+    damaged = [f"lane{number}" for number in range(150)]
+    with waiting(server, keys, ONE) as (waiter,):
+        wire.pipeline([("SET", keys.lane(lane), "no set") for lane in damaged])
+        wire.ask("HSET", keys.job(J1), "state", "pending", "attempts", 0, "payload", "x", "group", RED)
+        wire.ask("ZADD", keys.lane(RED), 0, J1)
+        wire.ask("RPUSH", keys.ring, *damaged, RED)
+        told = waiter.answer()
+        assert (told.word, told.more, told.ids) == (b"empty", True, [])
+        waiter.ask(keys)
+        assert waiter.answer().ids == [J1]
+
+
+def test_the_worth_that_a_caller_brought_is_spent_with_its_first_look(
+    server: RealServer, wire: Wire, keys: QueueKeys
+) -> None:
+    with waiting(server, keys, Asked(worth=b"9")) as (waiter,):
+        for job in (J1, J2):
+            wire.ask("HSET", keys.job(job), "state", "pending", "attempts", 0, "payload", "x")
+        wire.ask("ZADD", keys.pending, 0, J1, 0, J2)
+        told = waiter.answer()
+        assert (told.more, told.ids) == (True, [J1])
+    assert wire.ask("EXISTS", keys.wake) == 0, "nobody gave it for these jobs"
+
+
 @pytest.mark.parametrize(
     "how",
     [
