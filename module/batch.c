@@ -44,7 +44,7 @@ uint32_t emq_due(struct emq_cmd *cmd, struct emq_key *set, long long upto, uint3
 void emq_set_aside(struct emq_cmd *cmd, struct emq_key *row, struct emq_trouble trouble) {
     RedisModuleString *pairs[] = {emq_words[EMQ_LAST_ERROR], emq_trouble_text(cmd, trouble),
                                   emq_words[EMQ_STATE],      emq_words[EMQ_DEAD],
-                                  emq_words[EMQ_DIED_AT],    emq_number(cmd, emq_now(cmd))};
+                                  emq_words[EMQ_DIED_AT],    emq_instant(cmd, emq_now(cmd))};
     emq_hset(cmd, row, pairs, sizeof pairs / sizeof *pairs);
 }
 
@@ -62,7 +62,7 @@ void emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, Red
         int what = 0;
         RedisModule_ZsetAdd(key->open, (double)score, ids[i], &what);
         if (what & REDISMODULE_ZADD_NOP) continue;
-        if (told_score == NULL) told_score = emq_number(cmd, score);
+        if (told_score == NULL) told_score = emq_instant(cmd, score);
         pairs[told++] = told_score;
         pairs[told++] = ids[i];
     }

@@ -12,7 +12,7 @@ void emq_keep_result(struct emq_cmd *cmd, struct emq_key *kept, RedisModuleStrin
                      long long keep_ms) {
     RedisModuleString *pairs[] = {emq_words[EMQ_RESULT],       result,
                                   emq_words[EMQ_ATTEMPTS],     attempts,
-                                  emq_words[EMQ_COMPLETED_AT], emq_number(cmd, emq_now(cmd))};
+                                  emq_words[EMQ_COMPLETED_AT], emq_instant(cmd, emq_now(cmd))};
     emq_delete(cmd, kept);
     kept->wrong = false;
     emq_hset(cmd, kept, pairs, 6);

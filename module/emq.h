@@ -174,6 +174,11 @@ RedisModuleString *emq_number(struct emq_cmd *cmd, long long number);
 RedisModuleString *emq_join(struct emq_cmd *cmd, const struct emq_text *parts, size_t count, const char *between,
                             size_t between_len);
 
+/* ---- kept.c: what outlives a command, lent to it -------------------------------------------------------------------*/
+
+RedisModuleString *emq_instant(struct emq_cmd *cmd, long long ms);
+RedisModuleString *emq_name_at(struct emq_cmd *cmd, enum emq_place place, const char *suffix);
+
 /* ---- keys.c: opening and reading; nothing is written --------------------------------------------------------------*/
 
 struct emq_key *emq_open(struct emq_cmd *cmd, RedisModuleString *name, enum emq_kind kind, bool writes);

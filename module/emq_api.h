@@ -185,6 +185,7 @@ typedef struct {
     X(long long, Milliseconds, (void))                                                                                 \
     X(RedisModuleString *, CreateString, (RedisModuleCtx *ctx, const char *ptr, size_t len))                           \
     X(RedisModuleString *, CreateStringFromLongLong, (RedisModuleCtx *ctx, long long number))                          \
+    X(void, RetainString, (RedisModuleCtx *ctx, RedisModuleString *str))                                               \
     X(void, FreeString, (RedisModuleCtx *ctx, RedisModuleString *str))                                                 \
     X(const char *, StringPtrLen, (const RedisModuleString *str, size_t *len))                                         \
     X(RedisModuleKey *, OpenKey, (RedisModuleCtx *ctx, RedisModuleString *name, int mode))                             \

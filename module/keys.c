@@ -99,8 +99,8 @@ struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct em
 
 struct emq_key *emq_at(struct emq_cmd *cmd, enum emq_place place) {
     if (cmd->place[place] == NULL) {
-        cmd->place[place] = emq_open_below(cmd, "", (struct emq_text){"", 0}, PLACES[place].suffix, PLACES[place].kind,
-                                           PLACES[place].writes);
+        RedisModuleString *name = emq_name_at(cmd, place, PLACES[place].suffix);
+        cmd->place[place] = emq_open(cmd, name, PLACES[place].kind, PLACES[place].writes);
     }
     return cmd->place[place];
 }

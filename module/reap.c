@@ -73,7 +73,7 @@ static void bury(struct emq_cmd *cmd, struct lapsed *job) {
     RedisModuleString *reason = emq_join(cmd, parts, 3, "", 0);
     RedisModuleString *pairs[] = {emq_words[EMQ_LAST_ERROR], reason,
                                   emq_words[EMQ_STATE],      emq_words[EMQ_DEAD],
-                                  emq_words[EMQ_DIED_AT],    emq_number(cmd, emq_now(cmd))};
+                                  emq_words[EMQ_DIED_AT],    emq_instant(cmd, emq_now(cmd))};
     emq_hset(cmd, job->row, pairs, sizeof pairs / sizeof *pairs);
     if (job->parent != NULL) emq_child_died(cmd, job->parent, job->id, job->ignored, reason);
 }

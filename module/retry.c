@@ -14,7 +14,7 @@ static void move(struct emq_cmd *cmd, struct ending *ending) {
     size_t count = 4;
     if (ending->dies) {
         pairs[count++] = emq_words[EMQ_DIED_AT];
-        pairs[count++] = emq_number(cmd, emq_now(cmd));
+        pairs[count++] = emq_instant(cmd, emq_now(cmd));
     }
     emq_hset(cmd, ending->row, pairs, count);
     emq_zadd(cmd, ending->set, ending->dies ? 0 : emq_now(cmd) + ending->delay_ms, ending->id);

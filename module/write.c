@@ -28,7 +28,8 @@ bool emq_zadd(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisMo
     int told = 0;
     if (is_closed(key) || RedisModule_ZsetAdd(key->open, (double)score, member, &told) != REDISMODULE_OK) return false;
     if (told & REDISMODULE_ZADD_NOP) return false;
-    RedisModule_Replicate(cmd->ctx, "ZADD", "sss", key->name, emq_number(cmd, score), member);
+    RedisModule_Replicate(cmd->ctx, "ZADD", "sss", key->name, score == 0 ? emq_words[EMQ_ZERO] : emq_instant(cmd, score),
+                          member);
     tell(cmd, key, REDISMODULE_NOTIFY_ZSET, "zadd");
     return (told & REDISMODULE_ZADD_ADDED) != 0;
 }
@@ -116,7 +117,7 @@ void emq_lpop(struct emq_cmd *cmd, struct emq_key *key, long long count) {
         RedisModule_FreeString(NULL, value);
     }
     if (popped == 0) return;
-    RedisModule_Replicate(cmd->ctx, "LPOP", "sl", key->name, popped);
+    RedisModule_Replicate(cmd->ctx, "LPOP", "ss", key->name, emq_number(cmd, popped));
     tell_less(cmd, key, REDISMODULE_NOTIFY_LIST, "lpop");
 }
 
