@@ -315,7 +315,7 @@ void take_begin(struct take *take, struct emq_cmd *cmd) {
     take->has_waited = false;
     take->worth = take->watcher = none;
     take->room = take->ring_left = take->flat_left = take->damaged = 0;
-    take->parking = (struct emq_parking){false, 0, false, 0};
+    take->parking = (struct emq_parking){false, 0, false, false, 0};
     take->watch = NULL;
     take->flat.walks = false;
     take->flat.ids = NULL;

@@ -1,7 +1,7 @@
 """EMQ.TAKE … BLOCK (docs/wire.md): whoever finds nothing waits on the server, and what makes jobs servable wakes it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -30,7 +30,7 @@ from echomq.transitions.set_concurrency import set_concurrency
 from tests.harness.jobs import J1, J2, J3, RED
 from tests.harness.state import job_number
 from tests.harness.wire import Part, Wire
-from tests.module.waiters import Asked, await_blocked, now_ms, take_words, waiting
+from tests.module.waiters import Asked, Waiter, await_blocked, now_ms, take_words, waiting
 from tests.servers import RealServer
 
 ONE = Asked()
@@ -272,16 +272,32 @@ def test_the_first_job_of_the_schedule_is_told_so_that_somebody_watches(
     assert wire.ask("GET", keys.watch) == b"me %d" % at_ms
 
 
-def test_whoever_watches_waits_until_something_is_due(
+def test_whoever_begins_to_watch_is_told_and_waits_from_then_on_until_something_is_due(
     server: RealServer, wire: Wire, keys: QueueKeys, speaker: Speaker
 ) -> None:
-    speaker.client.run(enqueue_at(keys, J1, b"x", at_ms=now_ms(wire) + 100))
+    speaker.client.run(enqueue_at(keys, J1, b"x", at_ms=now_ms(wire) + 500))
     wire.ask("DEL", keys.wake)
-    with waiting(server, keys, Asked(watcher="me")) as (waiter,):
-        assert waiter.answer().word == b"empty"
-        waiter.ask(keys, Asked(watcher="me"))
-        told = waiter.answer()
-    assert (told.due, told.wait_ms, told.waited_ms) == (True, 0, 0)
+    with closing(Waiter(server.unix_path)) as waiter:
+        told = waiter.asked(keys, Asked(watcher="me"))
+        assert (told.word, told.due, told.waited_ms) == (b"empty", False, 0)
+        assert 0 < told.wait_ms <= 500
+        told = waiter.asked(keys, Asked(watcher="me"))
+        assert (told.word, told.due, told.wait_ms) == (b"empty", False, 0)
+        assert told.waited_ms > 0
+        told = waiter.asked(keys, Asked(watcher="me"))
+        assert (told.due, told.wait_ms, told.waited_ms) == (True, 0, 0)
+
+
+def test_whoever_watches_for_an_earlier_instant_than_before_is_told(
+    server: RealServer, wire: Wire, keys: QueueKeys, speaker: Speaker
+) -> None:
+    with closing(Waiter(server.unix_path)) as waiter:
+        for job, ms in ((J1, 40_000), (J2, 20_000)):
+            speaker.client.run(enqueue_at(keys, job, b"x", at_ms=now_ms(wire) + ms))
+            wire.ask("DEL", keys.wake)
+            told = waiter.asked(keys, Asked(watcher="me"))
+            assert (told.word, told.waited_ms) == (b"empty", 0)
+            assert ms - 20_000 < told.wait_ms <= ms
 
 
 def test_a_job_that_is_promoted(server: RealServer, wire: Wire, keys: QueueKeys, speaker: Speaker) -> None:

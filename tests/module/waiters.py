@@ -93,6 +93,11 @@ class Waiter:
         """Return the reply, once there is one, which is no error."""
         return Told.of(self.wire.receive())
 
+    def asked(self, keys: QueueKeys, asked: Asked) -> Told:
+        """Ask, and return the answer, once there is one."""
+        self.ask(keys, asked)
+        return self.answer()
+
     def error(self) -> ErrorReply:
         """Return the reply, once there is one, which is an error."""
         reply = self.wire.receive()
