@@ -11,6 +11,8 @@ from echomq.cli._lane_tree import lane_app
 from echomq.cli._queue_tree import queue_app
 from echomq.cli.arguments import Json, Url, end_with, examples, noun
 from echomq.cli.demo import demo as play_demo
+from echomq.cli.doctor import QUEUE
+from echomq.cli.doctor import doctor as look_at
 from echomq.cli.module import show_path
 from echomq.cli.render import View
 from echomq.cli.server import serve
@@ -70,6 +72,27 @@ def path(*, json: Json = False) -> None:
 @module_app.callback()
 def about_module() -> None:
     """Take what stands between the noun and its verb, so that one verb alone is a verb."""
+
+
+@app.command(epilog=examples("echomq doctor", "echomq doctor --url valkey://10.0.0.5 --json | jq .problems"))
+def doctor(
+    *,
+    queue: Annotated[
+        str,
+        typer.Option(
+            envvar="ECHOMQ_QUEUE", metavar="QUEUE", help="Whose keys the user's rights are asked about; any will do."
+        ),
+    ] = QUEUE,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Look at a server and say in sentences how it is, and what to do.
+
+    Whether it can be reached, which server it is, whether the module is in use and how it is loaded, which rights are
+    missing, and which settings lose jobs. Nothing is changed. The exit status is 1 if there is a problem.
+    """
+    view = View.of_terminal(is_json=json)
+    end_with(lambda: look_at(url, os.environ, queue, view))
 
 
 @app.command(epilog=examples("echomq demo", "echomq demo ~/photos --limit 5000 --json"))

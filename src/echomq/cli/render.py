@@ -7,6 +7,7 @@ that no payload can move the cursor or colour the screen, and on a terminal cut 
 import base64
 import contextlib
 import io
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class View:
     """Where a command writes and whom it may ask.
 
     `ask` puts a question to a person and returns whether the answer was yes; None: nobody is there to ask. `most` is
-    how many characters of one value a person is shown; None: all.
+    how many characters of one value a person is shown; None: all. `columns` is how wide the terminal is; None: none.
     """
 
     out: TextIO
@@ -56,6 +57,7 @@ class View:
     is_json: bool = False
     ask: Callable[[str], bool] | None = None
     most: int | None = SHOWN_MAX
+    columns: int | None = None
 
     def say(self, sentence: str) -> None:
         """Tell a person something that is not the data. Where that cannot be written nobody is told."""
@@ -101,8 +103,10 @@ class View:
         """Return the view of this process: its standard streams, and its person if both are a terminal."""
         out, err = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()  # a stream that is closed is None
         has_person = sys.stdin is not None and sys.stdin.isatty() and err.isatty()
-        most = SHOWN_MAX if out.isatty() else None  # a file and another program get all of it
-        return cls(out=out, err=err, is_json=is_json, ask=_ask if has_person else None, most=most)
+        ask = _ask if has_person else None
+        if not out.isatty():  # a file and another program get all of it
+            return cls(out=out, err=err, is_json=is_json, ask=ask, most=None)
+        return cls(out=out, err=err, is_json=is_json, ask=ask, columns=shutil.get_terminal_size().columns)
 
     def _json(self, value: Mapping[str, Plain]) -> None:
         self._write([msgspec.json.encode(value).decode()])

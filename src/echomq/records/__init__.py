@@ -11,7 +11,6 @@ from echomq.records.admission import (
     Scheduled,
 )
 from echomq.records.claiming import (
-    Awaited,
     Claimed,
     ClaimedMany,
     Empty,
@@ -88,7 +87,6 @@ __all__ = [
     "Absent",
     "ActiveJobs",
     "AlreadyThere",
-    "Awaited",
     "Broken",
     "BrowsedJob",
     "Claimed",

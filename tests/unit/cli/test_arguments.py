@@ -50,6 +50,7 @@ COMMANDS = dict(leaves())
 def test_every_command_is_known_here() -> None:
     assert set(COMMANDS) == {
         "echomq demo",
+        "echomq doctor",
         "echomq server",
         "echomq version",
         "echomq module path",
@@ -125,6 +126,16 @@ def test_the_versions_of_all_that_is_installed_are_told() -> None:
 
     for name in ("hiredis", "msgspec", "typer", "rich"):
         assert found[name] == metadata.version(name)
+
+
+def test_the_doctor_looks_at_a_real_server(real_server: RealServer) -> None:
+    looked = run("doctor", "--queue", "mail", url=real_server.url)
+
+    assert looked.returncode == 1, looked.stderr
+    assert b"problem  persistence    The server keeps nothing on disk" in looked.stdout
+    assert looked.stderr.startswith(b"echomq: 1 problem, ")
+    assert run("doctor", "--queue", "no queue", url=real_server.url).returncode == 2
+    assert run("doctor", "--url", "https://x").returncode == 2
 
 
 def test_a_job_goes_in_and_is_found_again(real_server: RealServer) -> None:
