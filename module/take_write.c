@@ -97,10 +97,12 @@ static void keep_rota(struct take *take) {
 
 static void write_jobs(struct take *take) {
     struct emq_cmd *cmd = take->cmd;
+    /* Some servers end the transaction of a caller that waits with each command of the server's: then here, and not between
+     * a job's leaving its lane and its lease. */
+    keep_owing(take);
     for (uint32_t i = 0; i < take->met; i++) leave_set(take, take_stall_at(take, i));
     leave_set(take, &take->flat);
     turn_ring(take);
-    keep_owing(take);
     keep_rota(take);
     emq_lease_all(cmd, take->active, take->jobs, take->served, take->lease_ms);
     emq_send_off(cmd, &take->odds);
