@@ -1,138 +1,300 @@
-"""What a transition costs the server: by its script, and by the module's command.
+"""Asks what a transition costs the server by the module's command, and what by its script.
 
-    python bench/transitions.py [--json] [--jobs 20000] [--module PATH]
+    python bench/transitions.py [--json] [--rounds N] [--jobs N] [--module PATH]
 
-Server time in microseconds a job from INFO commandstats, both bodies in one run on one server, pipelined, best of
-several rounds. The last line with --json is `{"enqueue": r, "claim": r, "complete": r, ...}` with r = module / script.
+For one server after another (flat; 100 lanes; flat, with an append-only file; flat, with a replica) jobs live through
+all transitions that the module has, one by one and a hundred in a call. Both carriers have a queue of their own on the
+one server and take turns, a pipeline of 200 jobs each, so that a busy machine disturbs both alike.
+
+- script, module: microseconds of server time a job from INFO commandstats, that is within the call.
+- all told: the processor time of the server's thread for a job, with reading, answering, and whatever it does for the
+  append-only file and the replica, which a call's own time does not show.
+
+The server's clock runs on while something else has the processor. So the quarter of the pipelines counts in which the
+server waited least for it, as the kernel tells, and of these the median.
+
+`--json` prints one JSON object, the last line: for enqueue, claim and complete, flat and one by one, the module's time
+as a part of the script's; and for each carrier the microseconds of a life in batches of 100: enqueue_many, take,
+complete_many.
 """
 
 import argparse
 import json
 import re
+import statistics
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from echomq.ids import JobId
 from echomq.keys import QueueKeys
-from echomq.records import Token
-from echomq.resp.reply import ErrorReply, Reply
+from echomq.records import Completion, NewJob, Token
+from echomq.resp.reply import ErrorReply
 from echomq.transitions._bodies import body_of
 from echomq.transitions.call import Call
 from echomq.transitions.claim import claim
+from echomq.transitions.claim_many import claim_many
 from echomq.transitions.complete import complete
+from echomq.transitions.complete_many import complete_many
 from echomq.transitions.enqueue import enqueue
+from echomq.transitions.enqueue_many import enqueue_many
 from echomq.transitions.extend import extend
+from echomq.transitions.extend_many import extend_many
+from echomq.transitions.gbclaim import gbclaim
 from echomq.transitions.gclaim import gclaim
 from echomq.transitions.genqueue import genqueue
+from echomq.transitions.gwclaim import gwclaim
+from echomq.transitions.promote import promote
+from echomq.transitions.reap import reap
 from echomq.transitions.release import release
 from echomq.transitions.retry import retry
-from tests.harness.state import job_number
-from tests.harness.wire import Wire
-from tests.servers import valkey_server
+from echomq.transitions.take import take
+from echomq.transitions.wake import wake
+from tests.harness.wire import Part, Wire
+from tests.servers import RealServer, built_module, valkey_server
 
-MODULE = Path(__file__).parents[1] / "module" / "emq.so"
 LEASE_MS = 3_600_000
 PIPELINE = 200
+BATCH = 100
+LANES = 100
+FIRST = Token(1)
+PAYLOAD = b"x" * 100
+NOT_MEASURED = ""
+CARRIERS = ("lua", "module")
+SINGLY = ("enqueue", "claim", "complete")
+CYCLE = ("enqueue_many", "take", "complete_many")
+
+T = TypeVar("T")
 
 
-def packed(call: Call[object], *, by_module: bool) -> list[bytes | str | int]:
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transition of many jobs, or NOT_MEASURED: what prepares the next one, calls or `commands`."""
+
+    name: str
+    size: int
+    calls: Sequence[Call[object]]
+    commands: Sequence[Sequence[Part]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One pipeline: microseconds a job within the calls and all told, and how long the server waited meanwhile."""
+
+    call_us: float
+    told_us: float
+    waited_us: float
+
+
+Costs = dict[tuple[str, int], dict[str, list[Slice]]]
+
+
+# ---- the lives ------------------------------------------------------------------------------------------------------
+
+
+def singly(keys: QueueKeys, jobs: Sequence[JobId], lanes: int) -> Iterator[Step]:
+    """Yield the steps of a life in which each call is for one job."""
+    if lanes:
+        admissions = [genqueue(keys, job, PAYLOAD, lane=f"lane-{n % lanes}") for n, job in enumerate(jobs)]
+        yield Step("genqueue", 1, admissions)
+        yield Step("gclaim", 1, [gclaim(keys, lease_ms=LEASE_MS) for _ in jobs[::2]])
+        yield Step("gwclaim", 1, [gwclaim(keys, lease_ms=LEASE_MS) for _ in jobs[::2]])
+    else:
+        yield Step("enqueue", 1, [enqueue(keys, job, PAYLOAD) for job in jobs])
+        yield Step("wake", 1, [wake(keys, worth=1) for _ in jobs])
+        yield Step("claim", 1, [claim(keys, lease_ms=LEASE_MS) for _ in jobs])
+    yield Step("extend", 1, [extend(keys, job, FIRST, lease_ms=LEASE_MS) for job in jobs])
+    done, rest = jobs[::2], jobs[1::2]
+    yield Step("complete", 1, [complete(keys, job, FIRST) for job in done])
+    back, failed = rest[::2], rest[1::2]
+    yield Step("release", 1, [release(keys, job, FIRST) for job in back])
+    yield Step("retry", 1, [retry(keys, job, FIRST, delay_ms=1000, max_attempts=9, error="no") for job in failed])
+    yield due(keys, failed)
+    yield Step("promote", 1, [promote(keys, limit=1) for _ in failed])
+    yield Step("take", 1, [take(keys, lease_ms=LEASE_MS, size=1) for _ in rest])
+    yield lapsed(keys, rest)
+    yield Step("reap", 1, [reap(keys, limit=1) for _ in rest])
+
+
+def in_batches(keys: QueueKeys, jobs: Sequence[JobId], lanes: int) -> Iterator[Step]:
+    """Yield the steps of a life in which each call is for a hundred jobs."""
+    news = [NewJob(job, PAYLOAD, lane=f"lane-{n % lanes}" if lanes else None) for n, job in enumerate(jobs)]
+    yield Step("enqueue_many", BATCH, [enqueue_many(keys, batch) for batch in cut(news)])
+    yield Step("take", BATCH, [take(keys, lease_ms=LEASE_MS, size=BATCH) for _ in cut(jobs)])
+    holders = [(job, FIRST) for job in jobs]
+    yield Step("extend_many", BATCH, [extend_many(keys, batch, lease_ms=LEASE_MS) for batch in cut(holders)])
+    middle = len(jobs) // 2
+    done, rest = [Completion(job, FIRST) for job in jobs[:middle]], jobs[middle:]
+    yield Step("complete_many", BATCH, [complete_many(keys, batch) for batch in cut(done)])
+    yield lapsed(keys, rest)
+    yield Step("reap", BATCH, [reap(keys, limit=BATCH) for _ in cut(rest)])
+    if lanes:
+        size = len(rest) // lanes
+        yield Step("gbclaim", size, [gbclaim(keys, lease_ms=LEASE_MS, cap=size) for _ in range(lanes)])
+    else:
+        yield Step("claim_many", BATCH, [claim_many(keys, lease_ms=LEASE_MS, size=BATCH) for _ in cut(rest)])
+    retries = [retry(keys, job, Token(2), delay_ms=1000, max_attempts=9, error="no") for job in rest]
+    yield Step(NOT_MEASURED, 1, retries)
+    yield due(keys, rest)
+    yield Step("promote", BATCH, [promote(keys, limit=BATCH) for _ in cut(rest)])
+
+
+def cut(items: Sequence[T]) -> list[Sequence[T]]:
+    """Return them in batches."""
+    return [items[at : at + BATCH] for at in range(0, len(items), BATCH)]
+
+
+def due(keys: QueueKeys, jobs: Sequence[JobId]) -> Step:
+    """Let the instant of scheduled jobs come."""
+    return Step(NOT_MEASURED, 1, (), [["ZADD", keys.schedule, "XX", "1", job] for job in jobs])
+
+
+def lapsed(keys: QueueKeys, jobs: Sequence[JobId]) -> Step:
+    """Let the leases of jobs lapse."""
+    return Step(NOT_MEASURED, 1, (), [["ZADD", keys.active, "XX", "1", job] for job in jobs])
+
+
+# ---- measuring ------------------------------------------------------------------------------------------------------
+
+
+def packed(call: Call[object], carrier: str) -> list[Part]:
     """Return the command of a call."""
-    if by_module:
+    if carrier == "module":
         return [f"EMQ.{call.transition.name.upper()}", *call.keys, *call.args]
-    return [b"EVALSHA", body_of(call.transition).sha1, len(call.keys), *call.keys, *call.args]
+    return ["EVALSHA", body_of(call.transition).sha1, len(call.keys), *call.keys, *call.args]
 
 
-def measure(wire: Wire, calls: Iterable[Call[object]], *, by_module: bool) -> tuple[float, list[Reply]]:
-    """Return microseconds of server time a call, and the replies.
+class Stage:
+    """One server, and what the two carriers cost there."""
 
-    The server's clock runs on while something else has the processor, so each pipeline is a measurement of its own, and
-    the quarter that was disturbed least decides.
-    """
-    listed = list(calls)
-    if not by_module:
-        wire.ask("SCRIPT", "LOAD", body_of(listed[0].transition).text)
-    command = f"EMQ.{listed[0].transition.name.upper()}" if by_module else "evalsha"
-    wire.ask("CONFIG", "RESETSTAT")
-    replies: list[Reply] = []
-    costs: list[float] = []
-    calls_before = spent_before = 0
-    for at in range(0, len(listed), PIPELINE):
-        replies += wire.pipeline([packed(call, by_module=by_module) for call in listed[at : at + PIPELINE]])
-        stats = cast("bytes", wire.ask("INFO", "commandstats")).decode()
-        found = re.search(rf"cmdstat_{re.escape(command)}:calls=(\d+),usec=(\d+)", stats, re.IGNORECASE)
+    def __init__(self, server: RealServer, wire: Wire) -> None:
+        self._wire = wire
+        self._clock = Path(f"/proc/{server.pid}/task/{server.pid}/schedstat")
+        self.costs: Costs = {}
+
+    def live(self, lives: dict[str, list[Step]]) -> None:
+        """Let jobs live with each carrier, pipeline by pipeline in turn. The steps of the carriers are the same."""
+        self._wire.ask("FLUSHALL")
+        for steps in zip(*lives.values(), strict=True):
+            commands = {
+                carrier: [packed(call, carrier) for call in step.calls] or list(step.commands)
+                for carrier, step in zip(lives, steps, strict=True)
+            }
+            name, size = steps[0].name, steps[0].size
+            self._load(steps[0])
+            width = max(1, PIPELINE // size)
+            for turn, at in enumerate(range(0, len(commands[CARRIERS[0]]), width)):
+                for carrier in CARRIERS if turn % 2 else CARRIERS[::-1]:
+                    self._run(name, size, carrier, commands[carrier][at : at + width])
+        assert self._wire.ask("EXISTS", *[QueueKeys(name).active for name in CARRIERS]) == 0, "jobs were left behind"
+
+    def _load(self, step: Step) -> None:
+        if step.calls:
+            self._wire.ask("SCRIPT", "LOAD", body_of(step.calls[0].transition).text)
+
+    def _run(self, name: str, size: int, carrier: str, commands: Sequence[Sequence[Part]]) -> None:
+        self._wire.ask("CONFIG", "RESETSTAT")
+        ran_us, waited_us = self._spent_us()
+        for reply in self._wire.pipeline(commands):
+            if isinstance(reply, ErrorReply):
+                raise reply
+        self._wire.ask("PING")  # what the server does between two turns of its loop is over when it answers
+        ran_till_us, waited_till_us = self._spent_us()
+        if name != NOT_MEASURED:
+            call_us = self._call_us(name if carrier == "module" else None)
+            jobs = len(commands) * size
+            found = Slice(call_us / jobs, (ran_till_us - ran_us) / jobs, (waited_till_us - waited_us) / jobs)
+            self.costs.setdefault((name, size), {}).setdefault(carrier, []).append(found)
+
+    def _spent_us(self) -> tuple[float, float]:
+        """Return how long the server's thread has run, and how long it has waited to run."""
+        if not self._clock.exists():
+            return 0.0, 0.0
+        ran_ns, waited_ns, _ = self._clock.read_text().split()
+        return int(ran_ns) / 1000, int(waited_ns) / 1000
+
+    def _call_us(self, name: str | None) -> int:
+        stats = cast("bytes", self._wire.ask("INFO", "commandstats")).decode()
+        command = "evalsha" if name is None else rf"emq\.{name}"
+        found = re.search(rf"cmdstat_{command}:calls=\d+,usec=(\d+)", stats, re.IGNORECASE)
         assert found is not None, stats
-        calls_now, spent_now = int(found[1]), int(found[2])
-        costs.append((spent_now - spent_before) / (calls_now - calls_before))
-        calls_before, spent_before = calls_now, spent_now
-    for reply in replies:
-        if isinstance(reply, ErrorReply):
-            raise reply
-    return sorted(costs)[len(costs) // 4], replies
+        return int(found[1])
 
 
-def flat(wire: Wire, jobs: Sequence[JobId], *, by_module: bool) -> dict[str, float]:
-    """Return what the steps of jobs of the flat set cost."""
-    keys = QueueKeys("bench")
-    wire.ask("FLUSHALL")
-    cost: dict[str, float] = {}
-    first = Token(1)
-    cost["enqueue"], _ = measure(wire, (enqueue(keys, job, b"x" * 100) for job in jobs), by_module=by_module)
-    cost["claim"], _ = measure(wire, (claim(keys, lease_ms=LEASE_MS) for _ in jobs), by_module=by_module)
-    cost["extend"], _ = measure(
-        wire, (extend(keys, job, first, lease_ms=LEASE_MS) for job in jobs), by_module=by_module
-    )
-    half = len(jobs) // 2
-    cost["complete"], _ = measure(wire, (complete(keys, job, first) for job in jobs[:half]), by_module=by_module)
-    quarter = half + half // 2
-    cost["release"], _ = measure(wire, (release(keys, job, first) for job in jobs[half:quarter]), by_module=by_module)
-    retries = (retry(keys, job, first, delay_ms=1000, max_attempts=3, error="no") for job in jobs[quarter:])
-    cost["retry"], _ = measure(wire, retries, by_module=by_module)
-    return cost
+def quiet(slices: Sequence[Slice]) -> Sequence[Slice]:
+    """Return the quarter in which the server waited least for the processor."""
+    return sorted(slices, key=lambda found: found.waited_us)[: max(1, len(slices) // 4)]
 
 
-def lanes(wire: Wire, jobs: Sequence[JobId], *, by_module: bool, count: int = 100) -> dict[str, float]:
-    """Return what the steps of jobs in so many lanes cost."""
-    keys = QueueKeys("bench")
-    wire.ask("FLUSHALL")
-    cost: dict[str, float] = {}
-    lane = {job: f"lane-{number % count}" for number, job in enumerate(jobs)}
-    cost["genqueue"], _ = measure(
-        wire, (genqueue(keys, job, b"x" * 100, lane=lane[job]) for job in jobs), by_module=by_module
-    )
-    cost["gclaim"], _ = measure(wire, (gclaim(keys, lease_ms=LEASE_MS) for _ in jobs), by_module=by_module)
-    cost["complete in a lane"], _ = measure(wire, (complete(keys, job, Token(1)) for job in jobs), by_module=by_module)
-    return cost
+def call_us(slices: Sequence[Slice]) -> float:
+    """Return what a job costs within the calls."""
+    return statistics.median(found.call_us for found in quiet(slices))
+
+
+def told_us(slices: Sequence[Slice]) -> float:
+    """Return what a job costs all told."""
+    return statistics.median(found.told_us for found in quiet(slices))
+
+
+# ---- the servers ----------------------------------------------------------------------------------------------------
+
+
+def measure(options: argparse.Namespace, *, lanes: int = 0, persistent: bool = False, replica: bool = False) -> Costs:
+    """Return what the steps of both lives cost on such a server."""
+    numbers = range(1 << 40, (1 << 40) + options.jobs)
+    jobs = [JobId.of_snowflake(number) for number in numbers]
+    lives: Sequence[Callable[[QueueKeys, Sequence[JobId], int], Iterator[Step]]] = (singly, in_batches)
+    with ExitStack() as stack:
+        load = ("--loadmodule", options.module, "--repl-diskless-sync-delay", "0")
+        server = stack.enter_context(valkey_server(*load, tcp=replica, persistent=persistent))
+        wire = stack.enter_context(Wire(server.unix_path))
+        if replica:
+            stack.enter_context(valkey_server("--replicaof", f"127.0.0.1 {server.port}"))
+            assert wire.ask("SET", "joined", "1") == b"OK"
+            assert wire.ask("WAIT", 1, 20_000) == 1, "the replica has not come"
+        stage = Stage(server, wire)
+        for life in lives:
+            steps = {carrier: list(life(QueueKeys(carrier), jobs, lanes)) for carrier in CARRIERS}
+            for _ in range(options.rounds):
+                stage.live(steps)
+    return stage.costs
+
+
+def show(title: str, costs: Costs) -> None:
+    """Print the table of one server."""
+    print(f"{title:30} {'script':>9}{'module':>9}{'ratio':>8}   all told{'script':>9}{'module':>9}")
+    for (name, size), by in costs.items():
+        lua, module = (call_us(by[carrier]) for carrier in CARRIERS)
+        told = "".join(f"{told_us(by[carrier]):9.2f}" for carrier in CARRIERS)
+        print(f"{name:16}{f'{size} a call':14} {lua:9.2f}{module:9.2f}{module / lua:8.2f}           {told}")
+    print()
 
 
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--module", default=str(MODULE))
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--aof", action="store_true", help="with the append-only file")
+    """Print the tables, and what is asked of the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print the ratios as one JSON object at the end")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--jobs", type=int, default=4_000, help="jobs of each life, a multiple of 400")
+    parser.add_argument("--module", default=built_module(), help="the .so to measure; else it is built from this tree")
     options = parser.parse_args()
-    jobs = [job_number(number) for number in range(1, options.jobs + 1)]
-    best: dict[bool, dict[str, float]] = {False: {}, True: {}}
-    with (
-        valkey_server("--loadmodule", options.module, persistent=options.aof) as server,
-        Wire(server.unix_path) as wire,
-    ):
-        for _ in range(options.rounds):
-            for by_module in (False, True):
-                for run in (flat, lanes):
-                    for name, cost in run(wire, jobs, by_module=by_module).items():
-                        best[by_module][name] = min(cost, best[by_module].get(name, cost))
-    ratios = {name: best[True][name] / best[False][name] for name in best[False]}
-    for name, ratio in ratios.items():
-        print(f"{name:20} script {best[False][name]:6.2f} us   module {best[True][name]:6.2f} us   {ratio:5.2f}")
+    if options.module is None:
+        parser.exit(message="there is no C compiler, so there is no module to measure\n")
+    flat = measure(options)
+    show("µs a job: flat", flat)
+    show(f"µs a job: {LANES} lanes", measure(options, lanes=LANES))
+    show("µs a job: append-only file", measure(options, persistent=True))
+    show("µs a job: one replica", measure(options, replica=True))
     if options.json:
-        print(json.dumps({name: round(ratios[name], 3) for name in ("enqueue", "claim", "complete")}))
+        told = {name: call_us(flat[name, 1]["module"]) / call_us(flat[name, 1]["lua"]) for name in SINGLY}
+        cycle = {c: sum(call_us(flat[name, BATCH][c]) for name in CYCLE) for c in CARRIERS}
+        told |= {"cycle_module_us": cycle["module"], "cycle_lua_us": cycle["lua"]}
+        print(json.dumps({name: round(value, 3) for name, value in told.items()}))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,22 @@
 """Asks how soon a job starts that arrives at an idle worker, and what idle workers cost.
 
-One private server on a unix socket. A producer with a connection of its own enqueues one job at a time, always when the
-worker is parked; the time runs from the call to the first line of the handler. Then idle workers are left alone for
-some beats, and the server tells (MONITOR) how many commands they sent, all connections and the lease threads included.
-Then a stream: producers and one worker share one loop, each producer enqueues the next job as soon as the last one is
-enqueued (1 and 20 producers), or run (the chain: its producer waits for the handler of each).
+One private server on a unix socket for each carrier: without the module (lua), and with it. A producer with a
+connection of its own enqueues one job at a time, always when the worker waits; the time runs from the call to the first
+line of the handler. Then idle workers are left alone for some beats, and the server tells (MONITOR) how many commands
+they sent, all connections and the lease threads included. Then a stream: producers and one worker share one loop, each
+producer enqueues the next job as soon as the last one is enqueued (1 and 20 producers), or run (the chain: its producer
+waits for the handler of each).
 
-    python bench/waking.py [--json] [--samples N] [--beats N] [--workers N] [--stream N] [--slots N]
+    python bench/waking.py [--json] [--samples N] [--beats N] [--workers N] [--stream N] [--slots N] [--carrier NAME]
 
-`--json` prints the figures as one JSON object, the last line.
+`--json` prints the figures of each carrier, and the load of the machine then, as one JSON object, the last line.
 """
 
 import argparse
 import asyncio
 import contextlib
 import json
+import os
 import random
 import statistics
 import sys
@@ -27,10 +29,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from echomq import EchoMQ
 from echomq.worker import Run, Worker, WorkerOptions
-from tests.servers import RealServer, valkey_server
+from tests.servers import RealServer, built_module, valkey_server
 
 # Name, producers, and whether each waits for its job to run before it enqueues the next.
 STREAMS = [("stream", 1, False), ("stream 20", 20, False), ("chain", 1, True), ("chain 20", 20, True)]
+
+CARRIERS = ("lua", "module")
 
 WARM_UP = 100
 BEAT_MS = 100
@@ -45,23 +49,41 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=5)
     parser.add_argument("--stream", type=int, default=20_000, help="jobs of a stream; 0: none")
     parser.add_argument("--slots", type=int, default=100, help="slots of the worker of a stream")
+    parser.add_argument("--carrier", action="append", choices=CARRIERS, help="only this one; may be repeated")
     options = parser.parse_args()
+    figures = {carrier: _figures(carrier, options) for carrier in options.carrier or CARRIERS}
+    if options.json:
+        print(json.dumps(figures))
+
+
+def _figures(carrier: str, options: argparse.Namespace) -> dict[str, float]:
+    """Return the figures of one carrier, and print them."""
     figures: dict[str, float] = {}
-    with valkey_server() as server:
+    with valkey_server(*_arguments(carrier)) as server:
+        print(f"{carrier}, load of the machine {os.getloadavg()[0]:.2f}")
         for kind, lane in (("flat", None), ("lane", "a")):
             waits_ms = asyncio.run(_waits_ms(server, lane, options.samples))
             figures[f"{kind}_p50_ms"], figures[f"{kind}_p99_ms"] = _percentiles(waits_ms)
-            print(f"{kind:5} p50 {figures[f'{kind}_p50_ms']:6.3f} ms   p99 {figures[f'{kind}_p99_ms']:6.3f} ms")
+            print(f"  {kind:9} p50 {figures[f'{kind}_p50_ms']:6.3f} ms   p99 {figures[f'{kind}_p99_ms']:6.3f} ms")
         cost = asyncio.run(_idle_cost(server, options.workers, options.beats))
         figures["idle_commands_per_beat_and_worker"] = round(cost, 3)
-        print(f"idle  {cost:.2f} commands per beat and worker, {options.workers} workers")
+        print(f"  idle      {cost:.2f} commands per beat and worker, {options.workers} workers")
         for kind, producers, waits in STREAMS if options.stream else ():
             total = options.stream // 4 if waits else options.stream
             stream = asyncio.run(_stream(server, producers, waits=waits, slots=options.slots, total=total))
-            print(f"{kind:9} {stream}")
+            print(f"  {kind:9} {stream}")
             figures |= stream.figures(kind.replace(" ", "_"))
-    if options.json:
-        print(json.dumps(figures))
+    figures["load"] = os.getloadavg()[0]
+    return figures
+
+
+def _arguments(carrier: str) -> tuple[str, ...]:
+    if carrier == "lua":
+        return ()
+    module = built_module()
+    if module is None:
+        raise SystemExit("no C compiler, so there is no module: use --carrier lua")
+    return ("--loadmodule", module)
 
 
 def _percentiles(waits_ms: list[float]) -> tuple[float, float]:
@@ -160,12 +182,13 @@ async def _stream(server: RealServer, producers: int, *, waits: bool, slots: int
 
 
 def _costs(server: RealServer) -> tuple[float, float, float]:
-    """Return the scripts and BLPOPs that were called, and the seconds of processor that we and the server used."""
+    """Return the transitions and BLPOPs that were called, and the seconds of processor that we and the server used."""
     text = server.ask("INFO", "commandstats", "cpu").decode()
     rows = dict(line.split(":", 1) for line in text.split("\r\n") if ":" in line)
     calls = sum(
-        int(rows.get(f"cmdstat_{name}", "calls=0").split(",")[0].removeprefix("calls="))
-        for name in ("evalsha", "blpop")
+        int(row.split(",")[0].removeprefix("calls="))
+        for name, row in rows.items()
+        if name in ("cmdstat_evalsha", "cmdstat_blpop") or name.startswith("cmdstat_EMQ.")
     )
     return calls, time.process_time(), float(rows["used_cpu_sys"]) + float(rows["used_cpu_user"])
 

@@ -55,10 +55,10 @@ int emq_enqueue(struct emq_cmd *cmd) {
     enum { JOB, PENDING, WAKE, ID, PAYLOAD, CAP };
     RedisModuleString *id = cmd->argv[ID];
     long long cap;
-    struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
+    struct emq_key *row = emq_open_given(cmd, JOB, EMQ_HASH, true);
     if (!may_admit(cmd, row, id, CAP, &cap)) return REDISMODULE_OK;
-    struct emq_key *wake = emq_open(cmd, cmd->argv[WAKE], EMQ_LIST, true);
-    struct emq_key *pending = emq_open(cmd, cmd->argv[PENDING], EMQ_ZSET, true);
+    struct emq_key *wake = emq_open_given(cmd, WAKE, EMQ_LIST, true);
+    struct emq_key *pending = emq_open_given(cmd, PENDING, EMQ_ZSET, true);
     if (wake->wrong) return emq_reply_trouble(cmd, emq_wrong(wake));
     if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
 
@@ -73,11 +73,8 @@ int emq_genqueue(struct emq_cmd *cmd) {
     enum { JOB, LANE, RING, PAUSED, GLIMIT, GACTIVE, WAKE, LANES, ID, PAYLOAD, GROUP, CAP };
     RedisModuleString *id = cmd->argv[ID];
     long long cap;
-    struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
+    struct emq_key *row = emq_open_given(cmd, JOB, EMQ_HASH, true);
     if (!may_admit(cmd, row, id, CAP, &cap)) return REDISMODULE_OK;
-    /* The row's key is base, "job:", id. A caller whose keys are of another form has no base: the empty one. */
-    struct emq_text key = emq_text_of(cmd->argv[JOB]), told = emq_text_of(id);
-    cmd->base = (struct emq_text){key.at, key.len > told.len + 4 ? key.len - told.len - 4 : 0};
     struct emq_looked *lane = emq_look_lane(cmd, cmd->argv[GROUP]);
     if (lane->is.troubled) return emq_reply_trouble(cmd, lane->trouble);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-uint32_t emq_hash(struct emq_text text) {
+static uint32_t hash_of(struct emq_text text) {
     const uint64_t odd = 0x9E3779B97F4A7C15ULL;
     uint64_t hash = text.len * odd, word;
     const char *at = text.at;
@@ -23,12 +23,13 @@ void emq_bag_open(struct emq_bag *bag, size_t item, void *first) {
     bag->item = item;
     bag->count = bag->slots = 0;
     bag->table = NULL;
-    memset(bag->chunk, 0, sizeof bag->chunk);
+    bag->lengths = 0;
+    bag->chunks = 1;
     bag->chunk[0] = first;
 }
 
 void emq_bag_close(struct emq_bag *bag, void (*release)(void *block)) {
-    for (int k = 1; k < EMQ_BAG_CHUNKS && bag->chunk[k] != NULL; k++) release(bag->chunk[k]);
+    for (uint32_t k = 1; k < bag->chunks; k++) release(bag->chunk[k]);
     if (bag->table != NULL) release(bag->table);
 }
 
@@ -44,21 +45,28 @@ void *emq_bag_at(const struct emq_bag *bag, uint32_t number) {
     return bag->chunk[k] + place * bag->item;
 }
 
-static int is_called(const struct emq_named *named, struct emq_text name, uint32_t hash) {
-    return named->hash == hash && named->name.len == name.len && memcmp(named->name.at, name.at, name.len) == 0;
+/* Names of one length tend to differ at their end: the keys of jobs begin alike. */
+static int is_called(const struct emq_named *named, struct emq_text name) {
+    if (named->name.len != name.len) return 0;
+    return name.len == 0 ||
+           (named->name.at[name.len - 1] == name.at[name.len - 1] && memcmp(named->name.at, name.at, name.len) == 0);
 }
 
-void *emq_bag_find(const struct emq_bag *bag, struct emq_text name, uint32_t hash) {
+static uint64_t length_bit(struct emq_text name) { return 1ULL << (name.len % 64); }
+
+void *emq_bag_find(const struct emq_bag *bag, struct emq_text name) {
+    if ((bag->lengths & length_bit(name)) == 0) return NULL;
     if (bag->table == NULL) {
         for (uint32_t i = 0; i < bag->count; i++) {
-            struct emq_named *named = emq_bag_at(bag, i);
-            if (is_called(named, name, hash)) return named;
+            struct emq_named *named = (struct emq_named *)(bag->chunk[0] + i * bag->item);
+            if (is_called(named, name)) return named;
         }
         return NULL;
     }
+    uint32_t hash = hash_of(name);
     for (uint32_t slot = hash & (bag->slots - 1); bag->table[slot] != 0; slot = (slot + 1) & (bag->slots - 1)) {
         struct emq_named *named = emq_bag_at(bag, bag->table[slot] - 1);
-        if (is_called(named, name, hash)) return named;
+        if (named->hash == hash && is_called(named, name)) return named;
     }
     return NULL;
 }
@@ -71,6 +79,10 @@ static void enter(struct emq_bag *bag, uint32_t number) {
 }
 
 static void widen(struct emq_bag *bag, emq_alloc alloc, void (*release)(void *)) {
+    for (uint32_t i = 0; bag->table == NULL && i < bag->count; i++) {
+        struct emq_named *named = emq_bag_at(bag, i);
+        named->hash = hash_of(named->name);
+    }
     if (bag->table != NULL) release(bag->table);
     bag->slots = bag->slots ? bag->slots * 2 : EMQ_BAG_FIRST * 4;
     bag->table = alloc(bag->slots * sizeof *bag->table);
@@ -78,12 +90,13 @@ static void widen(struct emq_bag *bag, emq_alloc alloc, void (*release)(void *))
     for (uint32_t i = 0; i < bag->count; i++) enter(bag, i);
 }
 
-void *emq_bag_add(struct emq_bag *bag, struct emq_text name, uint32_t hash, emq_alloc alloc, void (*release)(void *)) {
+void *emq_bag_add(struct emq_bag *bag, struct emq_text name, emq_alloc alloc, void (*release)(void *)) {
     uint32_t number = bag->count, k = chunk_of(number);
-    if (bag->chunk[k] == NULL) bag->chunk[k] = alloc(((size_t)EMQ_BAG_FIRST << k) * bag->item);
+    if (k == bag->chunks) bag->chunk[bag->chunks++] = alloc(((size_t)EMQ_BAG_FIRST << k) * bag->item);
     struct emq_named *named = emq_bag_at(bag, number);
     named->name = name;
-    named->hash = hash;
+    if (bag->table != NULL) named->hash = hash_of(name);
+    bag->lengths |= length_bit(name);
     bag->count++;
     if (bag->count * 2 > bag->slots && bag->count > EMQ_BAG_FIRST)
         widen(bag, alloc, release);

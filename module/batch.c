@@ -21,9 +21,9 @@ bool emq_limit(struct emq_cmd *cmd, int place, uint32_t *most) {
     return true;
 }
 
-struct emq_key *emq_batch_row(struct emq_cmd *cmd, RedisModuleString *id, bool writes, bool *again) {
+struct emq_key *emq_batch_row(struct emq_cmd *cmd, int place, bool writes, bool *again) {
     uint32_t opened = cmd->keys.count;
-    struct emq_key *row = emq_open_below(cmd, "job:", emq_text_of(id), "", EMQ_HASH, writes);
+    struct emq_key *row = emq_open_below(cmd, "job:", emq_said(cmd, place), "", EMQ_HASH, writes);
     *again = cmd->keys.count == opened;
     return row;
 }
@@ -44,7 +44,7 @@ uint32_t emq_due(struct emq_cmd *cmd, struct emq_key *set, long long upto, uint3
 void emq_set_aside(struct emq_cmd *cmd, struct emq_key *row, struct emq_trouble trouble) {
     RedisModuleString *pairs[] = {emq_words[EMQ_LAST_ERROR], emq_trouble_text(cmd, trouble),
                                   emq_words[EMQ_STATE],      emq_words[EMQ_DEAD],
-                                  emq_words[EMQ_DIED_AT],    emq_number(cmd, emq_now(cmd))};
+                                  emq_words[EMQ_DIED_AT],    emq_instant(cmd, emq_now(cmd))};
     emq_hset(cmd, row, pairs, sizeof pairs / sizeof *pairs);
 }
 
@@ -62,7 +62,7 @@ void emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, Red
         int what = 0;
         RedisModule_ZsetAdd(key->open, (double)score, ids[i], &what);
         if (what & REDISMODULE_ZADD_NOP) continue;
-        if (told_score == NULL) told_score = emq_number(cmd, score);
+        if (told_score == NULL) told_score = emq_instant(cmd, score);
         pairs[told++] = told_score;
         pairs[told++] = ids[i];
     }

@@ -14,8 +14,8 @@
 bool emq_batch_count(struct emq_cmd *cmd, int before, int width, uint32_t *count);
 /* How many ids a call may touch: from 1 on, more than 1000 is lowered to it. False: it has replied. */
 bool emq_limit(struct emq_cmd *cmd, int place, uint32_t *most);
-/* The row of an id of the batch. *again: a row of that name was opened before in this command. */
-struct emq_key *emq_batch_row(struct emq_cmd *cmd, RedisModuleString *id, bool writes, bool *again);
+/* The row of the id at a place of the call. *again: a row of that name was opened before in this command. */
+struct emq_key *emq_batch_row(struct emq_cmd *cmd, int place, bool writes, bool *again);
 /* The first ids of a set up to that score, at most `most`; returns how many. */
 uint32_t emq_due(struct emq_cmd *cmd, struct emq_key *set, long long upto, uint32_t most, RedisModuleString **ids);
 /* Writes into the row of a job that goes to dead why it cannot be served. It is no death of the job's own. */

@@ -12,6 +12,9 @@
 /* `echomq.blocking`: whether callers may wait from now on. */
 static int is_allowed = 1;
 
+/* Told in place of for how long it waited. */
+#define EMQ_MAY_NOT_WAIT (-1)
+
 /* What is kept of a caller while it waits. Its arguments are kept by the server. */
 struct waiting {
     const struct emq_spec *spec;
@@ -91,7 +94,7 @@ static bool answer_found(struct take *take) {
 
 static bool answer_again(struct take *take) {
     struct emq_cmd *cmd = take->cmd;
-    struct emq_key *wake = emq_open(cmd, cmd->argv[TAKE_WAKE], EMQ_LIST, true);
+    struct emq_key *wake = emq_open_given(cmd, TAKE_WAKE, EMQ_LIST, true);
     if (wake->wrong) {
         emq_reply_trouble(cmd, emq_wrong(wake));
         return true;
@@ -116,20 +119,36 @@ static int look_again(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     emq_begin(&cmd, ctx, waiting->spec, argv + 1, argc - 1);
     take_begin(&take, &cmd);
     take.waited_ms = waited_ms(ctx);
-    bool is_answered = !take_read(&take) || answer_again(&take);
+    take.has_waited = true;
+    /* The caller's rights may be less than when it came. */
+    bool is_answered = !emq_is_sound(&cmd) || !take_read(&take) || answer_again(&take);
     take_end(&take);
     emq_end(&cmd);
     return is_answered ? REDISMODULE_OK : REDISMODULE_ERR;
 }
 
+static bool is_paused(struct emq_cmd *cmd) {
+    struct emq_key *meta = emq_open(cmd, cmd->argv[TAKE_META], EMQ_HASH, false);
+    return !meta->wrong && emq_hget(cmd, meta, emq_words[EMQ_PAUSED_FIELD]) != NULL;
+}
+
+static void reply_over(RedisModuleCtx *ctx, bool paused) {
+    const char *word = paused ? "paused" : "empty";
+    RedisModule_ReplyWithArray(ctx, paused ? 2 : 7);
+    RedisModule_ReplyWithStringBuffer(ctx, word, strlen(word));
+    for (int i = 0; i < 3 && !paused; i++) RedisModule_ReplyWithLongLong(ctx, 0);
+    for (int i = 0; i < 2 && !paused; i++) RedisModule_ReplyWithArray(ctx, 0);
+    RedisModule_ReplyWithLongLong(ctx, waited_ms(ctx));
+}
+
+/* It only reads: what is written here would not be replicated as one transaction. */
 static int time_is_over(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    (void)argv;
-    (void)argc;
-    RedisModule_ReplyWithArray(ctx, 7);
-    RedisModule_ReplyWithStringBuffer(ctx, "empty", strlen("empty"));
-    for (int i = 0; i < 3; i++) RedisModule_ReplyWithLongLong(ctx, 0);
-    for (int i = 0; i < 2; i++) RedisModule_ReplyWithArray(ctx, 0);
-    return RedisModule_ReplyWithLongLong(ctx, waited_ms(ctx));
+    const struct waiting *waiting = RedisModule_GetBlockedClientPrivateData(ctx);
+    struct emq_cmd cmd;
+    emq_begin(&cmd, ctx, waiting->spec, argv + 1, argc - 1);
+    if (emq_is_sound(&cmd)) reply_over(ctx, is_paused(&cmd));
+    emq_end(&cmd);
+    return REDISMODULE_OK;
 }
 
 /* ---- the first look -----------------------------------------------------------------------------------------------*/
@@ -160,15 +179,18 @@ static void wait_for_resume(struct take *take) {
     }
 }
 
+/* Whoever begins to watch is told until when: it may have to act at that instant, and the server would be late. */
 void take_or_wait(struct take *take) {
     bool may = may_wait(take->cmd->ctx);
     enum take_sight sight = take_look(take);
+    if (!may) take->waited_ms = EMQ_MAY_NOT_WAIT;
     if (sight == TAKE_PAUSED && may) wait_for_resume(take);
     if (sight == TAKE_PAUSED && !may) take_reply_paused(take);
     if (sight != TAKE_PLANNED || !take_park(take)) return;
-    bool is_answer = !may || has_found(take) || take->parking.due;
+    bool has_answer = has_found(take) || take->parking.due || take_is_more(take);
+    if (has_answer) take->waited_ms = 0;
     take_write(take);
-    if (is_answer || take_is_more(take)) {
+    if (!may || has_answer || take_is_more(take) || take->parking.begins) {
         call_others(take);
         take_reply(take);
     } else {

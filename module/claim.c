@@ -75,12 +75,11 @@ int emq_claim(struct emq_cmd *cmd) {
     walk.payload = NULL;
     long long lease_ms;
     if (!emq_argument(cmd, LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &lease_ms)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *pending = emq_open(cmd, cmd->argv[PENDING], EMQ_ZSET, true);
+    struct emq_key *pending = emq_open_given(cmd, PENDING, EMQ_ZSET, true);
     if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
     struct emq_trouble trouble = look(cmd, &walk, pending);
     if (trouble.fault != EMQ_SOUND) return emq_reply_trouble(cmd, trouble);
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     for (uint32_t i = 0; i < walk.astray; i++) {
         walk.misplaced[i].lane = emq_look_lane(cmd, walk.misplaced[i].group);

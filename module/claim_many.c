@@ -46,12 +46,11 @@ int emq_claim_many(struct emq_cmd *cmd) {
     if (!emq_argument(cmd, LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &lease_ms)) return REDISMODULE_OK;
     if (emq_is_given(cmd, SIZE) && !emq_argument(cmd, SIZE, "size", 1, EMQ_WHOLE_MAX, &most)) return REDISMODULE_OK;
     most = least(most, EMQ_ROOM_MAX);
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *meta = emq_open(cmd, cmd->argv[META], EMQ_HASH, false);
+    struct emq_key *meta = emq_open_given(cmd, META, EMQ_HASH, false);
     if (meta->wrong) return emq_reply_trouble(cmd, emq_wrong(meta));
     if (emq_hget(cmd, meta, emq_words[EMQ_PAUSED_FIELD]) != NULL) return emq_reply_word(cmd, "paused");
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
-    struct emq_key *pending = emq_open(cmd, cmd->argv[PENDING], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
+    struct emq_key *pending = emq_open_given(cmd, PENDING, EMQ_ZSET, true);
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
     long long ceiling = emq_ceiling(cmd, meta);

@@ -11,6 +11,7 @@ void emq_begin(struct emq_cmd *cmd, RedisModuleCtx *ctx, const struct emq_spec *
     cmd->spec = spec;
     cmd->argv = argv;
     cmd->argc = argc;
+    for (int i = 0; i < argc && i < EMQ_TEXTS; i++) cmd->texts[i] = emq_text_of(argv[i]);
     cmd->base = (struct emq_text){"", 0};
     cmd->now_ms = 0;
     cmd->joined_flat = cmd->ended = cmd->room = 0;
@@ -58,6 +59,7 @@ RedisModuleString *emq_own(struct emq_cmd *cmd, RedisModuleString *string) {
 }
 
 RedisModuleString *emq_number(struct emq_cmd *cmd, long long number) {
+    if (number == 0 || number == 1) return emq_words[number == 0 ? EMQ_ZERO : EMQ_ONE];
     return emq_own(cmd, RedisModule_CreateStringFromLongLong(NULL, number));
 }
 

@@ -25,7 +25,15 @@ struct emq_spec {
     int least, most, step;     /* how many arguments; most 0: any number, in whole groups of `step` beyond `least` */
     const char *summary;
     bool blocks;               /* BLOCK and a number of ms may follow when all other arguments are given */
+    int base_at;               /* the place of the base among keys and arguments, set at load; -1: it has none */
 };
+
+int emq_keys_of(const struct emq_spec *spec);
+int emq_find_base(const struct emq_spec *spec);
+/* Whether a call may begin: then its base is known. False: it was answered. */
+bool emq_is_sound(struct emq_cmd *cmd);
+/* rights.c: whether the caller may use all keys of the queue. False: it was answered. */
+bool emq_may_use_queue(struct emq_cmd *cmd);
 
 int emq_enqueue(struct emq_cmd *cmd);
 int emq_genqueue(struct emq_cmd *cmd);

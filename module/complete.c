@@ -12,7 +12,7 @@ void emq_keep_result(struct emq_cmd *cmd, struct emq_key *kept, RedisModuleStrin
                      long long keep_ms) {
     RedisModuleString *pairs[] = {emq_words[EMQ_RESULT],       result,
                                   emq_words[EMQ_ATTEMPTS],     attempts,
-                                  emq_words[EMQ_COMPLETED_AT], emq_number(cmd, emq_now(cmd))};
+                                  emq_words[EMQ_COMPLETED_AT], emq_instant(cmd, emq_now(cmd))};
     emq_delete(cmd, kept);
     kept->wrong = false;
     emq_hset(cmd, kept, pairs, 6);
@@ -23,8 +23,7 @@ int emq_complete(struct emq_cmd *cmd) {
     enum { ACTIVE, JOB, ID, TOKEN, BASE, KEEP, RESULT };
     RedisModuleString *id = cmd->argv[ID];
     long long keep_ms = 0, count;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
+    struct emq_key *row = emq_open_given(cmd, JOB, EMQ_HASH, true);
     if (row->wrong) return emq_reply_trouble(cmd, emq_broken_row(id));
     static const enum emq_word fields[3] = {EMQ_ATTEMPTS, EMQ_GROUP, EMQ_PARENT};
     RedisModuleString *values[3];
@@ -35,7 +34,7 @@ int emq_complete(struct emq_cmd *cmd) {
     if (emq_is_given(cmd, KEEP) && !emq_argument(cmd, KEEP, "result_ttl_ms", 0, EMQ_WHOLE_MAX, &keep_ms)) {
         return REDISMODULE_OK;
     }
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     struct emq_key *metrics = emq_at(cmd, EMQ_AT_COMPLETED);
     struct emq_trouble trouble = emq_look_counter(cmd, metrics, emq_words[EMQ_COUNT], &count);
     if (trouble.fault == EMQ_SOUND) trouble = emq_look_ceiling(cmd, active);
@@ -52,7 +51,7 @@ int emq_complete(struct emq_cmd *cmd) {
     if (kept != NULL && kept->open == NULL) return emq_reply_trouble(cmd, emq_wrong(kept));
 
     /* The last look and the first write at once. */
-    if (!emq_leave_active(cmd, active, id, lane)) return emq_reply_stale(cmd);
+    if (!emq_leave_active(cmd, active, id, lane)) return emq_reply_not_held(cmd, lane);
     RedisModuleString *result = emq_is_given(cmd, RESULT) ? cmd->argv[RESULT] : NULL;
     emq_delete_job(cmd, row);
     if (kept != NULL) emq_keep_result(cmd, kept, attempts, result != NULL ? result : emq_words[EMQ_EMPTY], keep_ms);

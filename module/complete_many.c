@@ -97,7 +97,7 @@ static bool look(struct emq_cmd *cmd, struct batch *batch) {
     for (uint32_t place = 0; place < batch->count; place++) {
         struct ending *ending = &batch->all[place];
         *ending = (struct ending){.job = cmd->argv + JOBS + (size_t)place * WIDTH};
-        ending->row = emq_batch_row(cmd, *ending->job, true, &ending->again);
+        ending->row = emq_batch_row(cmd, JOBS + (int)place * WIDTH, true, &ending->again);
     }
     for (uint32_t place = 0; place < batch->count; place++) {
         struct ending *ending = &batch->all[place];
@@ -133,8 +133,7 @@ int emq_complete_many(struct emq_cmd *cmd) {
     long long counted;
     batch.over = batch.leased = batch.completed = 0;
     if (!emq_batch_count(cmd, JOBS, WIDTH, &batch.count)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *active = batch.active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = batch.active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     struct emq_key *metrics = emq_at(cmd, EMQ_AT_COMPLETED), *pending = emq_at(cmd, EMQ_AT_PENDING);
     struct emq_trouble uncounted = emq_look_counter(cmd, metrics, emq_words[EMQ_COUNT], &counted);
     if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));

@@ -5,7 +5,6 @@
  * replicated and logged as core commands, so neither a replica nor a replayed log needs it. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "commands.h"
 
@@ -85,75 +84,13 @@ EMQ_COMMANDS(EMQ_ENTRY)
      .step = step_,                                                                                                    \
      .summary = summary_,                                                                                              \
      .blocks = N_##name_ == N_take},
-static const struct emq_spec SPECS[COMMANDS] = {EMQ_COMMANDS(EMQ_SPEC)};
-
-static int keys_of(const struct emq_spec *spec) {
-    int count = 0;
-    while (spec->keys[count].name != NULL) count++;
-    return count;
-}
-
-static bool asks_to_block(const struct emq_spec *spec, RedisModuleString **argv, int argc) {
-    if (!spec->blocks || argc - 1 - keys_of(spec) != spec->most + 2) return false;
-    struct emq_text word = emq_text_of(argv[argc - 2]);
-    return word.len == strlen("BLOCK") && strncasecmp(word.at, "BLOCK", word.len) == 0;
-}
-
-static bool fits(const struct emq_spec *spec, RedisModuleString **argv, int argc) {
-    int args = argc - 1 - keys_of(spec);
-    if (asks_to_block(spec, argv, argc)) return true;
-    if (args < spec->least) return false;
-    return spec->most > 0 ? args <= spec->most : (args - spec->least) % (spec->step > 0 ? spec->step : 1) == 0;
-}
-
-/* A name, an id or a number of more bytes is none, and each would be copied into every key that is made of it. */
-#define EMQ_NAME_MAX (64 * 1024)
-
-/* Whether the argument at this place is a text of its giver, which may be as long as the server takes. Walks the words of
- * `args`; a group in braces comes again and again. */
-static bool is_free_text(const struct emq_spec *spec, int place) {
-    static const char *const texts[] = {"payload", "result", "reason", "[result", "result}"};
-    const char *word = spec->args, *group = NULL;
-    for (int at = keys_of(spec);; at++) {
-        if (*word == '\0') {
-            if (group == NULL) return false;
-            word = group;
-        }
-        if (*word == '{') group = word;
-        size_t len = strcspn(word, " "), bare = len > 0 && word[len - 1] == ']' ? len - 1 : len;
-        if (at == place) {
-            for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-                if (strlen(texts[i]) == bare && memcmp(texts[i], word, bare) == 0) return true;
-            }
-            return false;
-        }
-        word += len + strspn(word + len, " ");
-    }
-}
-
-static bool are_names_short(const struct emq_cmd *cmd) {
-    for (int i = 0; i < cmd->argc; i++) {
-        if (emq_text_of(cmd->argv[i]).len > EMQ_NAME_MAX && (i < keys_of(cmd->spec) || !is_free_text(cmd->spec, i))) {
-            return false;
-        }
-    }
-    return true;
-}
+static struct emq_spec SPECS[COMMANDS] = {EMQ_COMMANDS(EMQ_SPEC)};
 
 static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int number) {
     const struct emq_spec *spec = &SPECS[number];
     struct emq_cmd cmd;
     emq_begin(&cmd, ctx, spec, argv + 1, argc - 1);
-    if (fits(spec, argv, argc) && !are_names_short(&cmd)) {
-        emq_reply_error(&cmd, "ERR a key, an id or a number is longer than 64 KiB");
-    } else if (fits(spec, argv, argc)) {
-        spec->body(&cmd);
-    } else {
-        char text[320];
-        snprintf(text, sizeof text, "ERR %s takes the keys %s and the arguments %s", spec->name, spec->keys_told,
-                 spec->args);
-        emq_reply_error(&cmd, text);
-    }
+    if (emq_is_sound(&cmd)) spec->body(&cmd);
     emq_end(&cmd);
     return REDISMODULE_OK;
 }
@@ -184,7 +121,7 @@ static int describe(RedisModuleCtx *ctx, const struct emq_spec *spec) {
     RedisModuleCommandKeySpec keys[EMQ_KEYS_MAX + 1] = {{0}};
     RedisModuleCommandArg args[EMQ_KEYS_MAX + EMQ_ARGS_MAX + 2] = {{0}};
     char words[160];
-    int count = keys_of(spec);
+    int count = emq_keys_of(spec);
     for (int i = 0; i < count; i++) {
         keys[i] = (RedisModuleCommandKeySpec){.flags = spec->keys[i].flags,
                                               .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
@@ -283,7 +220,8 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
     make_words();
     for (int i = 0; i < COMMANDS; i++) {
-        if (RedisModule_CreateCommand(ctx, SPECS[i].command, SPECS[i].run, SPECS[i].flags, 1, keys_of(&SPECS[i]), 1) !=
+        SPECS[i].base_at = emq_find_base(&SPECS[i]);
+        if (RedisModule_CreateCommand(ctx, SPECS[i].command, SPECS[i].run, SPECS[i].flags, 1, emq_keys_of(&SPECS[i]), 1) !=
                 REDISMODULE_OK ||
             describe(ctx, &SPECS[i]) != REDISMODULE_OK) {
             return REDISMODULE_ERR;

@@ -133,6 +133,8 @@ struct emq_looked {
 
 struct emq_spec;
 
+#define EMQ_TEXTS 16
+
 struct emq_cmd {
     RedisModuleCtx *ctx;
     const struct emq_spec *spec;
@@ -151,7 +153,13 @@ struct emq_cmd {
     struct emq_key first_keys[EMQ_BAG_FIRST];
     struct emq_looked first_lanes[EMQ_BAG_FIRST];
     RedisModuleString *first_owned[32];
+    struct emq_text texts[EMQ_TEXTS]; /* see emq_said */
 };
+
+/* What a key or an argument says. The first are asked for once, since each is looked at several times. */
+static inline struct emq_text emq_said(const struct emq_cmd *cmd, int place) {
+    return place < EMQ_TEXTS ? cmd->texts[place] : emq_text_of(cmd->argv[place]);
+}
 
 void emq_begin(struct emq_cmd *cmd, RedisModuleCtx *ctx, const struct emq_spec *spec, RedisModuleString **argv,
                int argc);
@@ -161,13 +169,20 @@ void emq_end(struct emq_cmd *cmd);
 long long emq_now(struct emq_cmd *cmd);
 /* Gives a string to the command, which frees it at its end. NULL is passed on. */
 RedisModuleString *emq_own(struct emq_cmd *cmd, RedisModuleString *string);
+/* As a text that is copied or told. Not for a key's own value: the commonest ones are shared. */
 RedisModuleString *emq_number(struct emq_cmd *cmd, long long number);
 RedisModuleString *emq_join(struct emq_cmd *cmd, const struct emq_text *parts, size_t count, const char *between,
                             size_t between_len);
 
+/* ---- kept.c: what outlives a command, lent to it -------------------------------------------------------------------*/
+
+RedisModuleString *emq_instant(struct emq_cmd *cmd, long long ms);
+RedisModuleString *emq_name_at(struct emq_cmd *cmd, enum emq_place place, const char *suffix);
+
 /* ---- keys.c: opening and reading; nothing is written --------------------------------------------------------------*/
 
 struct emq_key *emq_open(struct emq_cmd *cmd, RedisModuleString *name, enum emq_kind kind, bool writes);
+struct emq_key *emq_open_given(struct emq_cmd *cmd, int place, enum emq_kind kind, bool writes); /* a key of the call */
 struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct emq_text name, const char *suffix,
                                enum emq_kind kind, bool writes); /* base, infix, name, suffix */
 struct emq_key *emq_at(struct emq_cmd *cmd, enum emq_place place);
@@ -255,6 +270,8 @@ int emq_reply_word(struct emq_cmd *cmd, const char *word); /* [word] */
 int emq_reply_error(struct emq_cmd *cmd, const char *text);
 int emq_reply_trouble(struct emq_cmd *cmd, struct emq_trouble trouble);
 int emq_reply_stale(struct emq_cmd *cmd);
+/* To a holder of the right token when emq_leave_active has found the job nowhere. `lane` NULL: it is of the flat set. */
+int emq_reply_not_held(struct emq_cmd *cmd, struct emq_looked *lane);
 /* The reply to a holder whose settling some damage forbids: whoever does not hold the job is told that first. */
 int emq_reply_refusal(struct emq_cmd *cmd, struct emq_trouble trouble, struct emq_key *active, RedisModuleString *id,
                       struct emq_looked *lane);

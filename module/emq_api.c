@@ -6,6 +6,8 @@
 #define EMQ_API_DEFINE(result, name, parameters) result(*RedisModule_##name) parameters;
 EMQ_API_NEEDED(EMQ_API_DEFINE)
 EMQ_API_WELCOME(EMQ_API_DEFINE)
+int (*ValkeyModule_ACLCheckKeyPrefixPermissions)(RedisModuleUser *user, const char *prefix, size_t len,
+                                                 unsigned int flags);
 #undef EMQ_API_DEFINE
 
 const char *emq_api_fetch(RedisModuleCtx *ctx) {
@@ -20,5 +22,9 @@ const char *emq_api_fetch(RedisModuleCtx *ctx) {
     if (get_api("RedisModule_" #name, (void *)&RedisModule_##name) != REDISMODULE_OK) RedisModule_##name = NULL;
     EMQ_API_WELCOME(EMQ_API_TRY)
 #undef EMQ_API_TRY
+    if (get_api("ValkeyModule_ACLCheckKeyPrefixPermissions", (void *)&ValkeyModule_ACLCheckKeyPrefixPermissions) !=
+        REDISMODULE_OK) {
+        ValkeyModule_ACLCheckKeyPrefixPermissions = NULL;
+    }
     return NULL;
 }

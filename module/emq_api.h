@@ -15,6 +15,7 @@ typedef struct RedisModuleKey RedisModuleKey;
 typedef struct RedisModuleCallReply RedisModuleCallReply;
 typedef struct RedisModuleCommand RedisModuleCommand;
 typedef struct RedisModuleBlockedClient RedisModuleBlockedClient;
+typedef struct RedisModuleUser RedisModuleUser;
 typedef int (*RedisModuleCmdFunc)(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 #define REDISMODULE_OK 0
@@ -184,6 +185,7 @@ typedef struct {
     X(long long, Milliseconds, (void))                                                                                 \
     X(RedisModuleString *, CreateString, (RedisModuleCtx *ctx, const char *ptr, size_t len))                           \
     X(RedisModuleString *, CreateStringFromLongLong, (RedisModuleCtx *ctx, long long number))                          \
+    X(void, RetainString, (RedisModuleCtx *ctx, RedisModuleString *str))                                               \
     X(void, FreeString, (RedisModuleCtx *ctx, RedisModuleString *str))                                                 \
     X(const char *, StringPtrLen, (const RedisModuleString *str, size_t *len))                                         \
     X(RedisModuleKey *, OpenKey, (RedisModuleCtx *ctx, RedisModuleString *name, int mode))                             \
@@ -227,6 +229,12 @@ typedef struct {
        int numkeys, void *privdata))                                                                                   \
     X(void *, GetBlockedClientPrivateData, (RedisModuleCtx *ctx))                                                      \
     X(void, SignalKeyAsReady, (RedisModuleCtx *ctx, RedisModuleString *key))                                           \
+    X(unsigned long long, GetClientId, (RedisModuleCtx *ctx))                                                          \
+    X(RedisModuleString *, GetClientUserNameById, (RedisModuleCtx *ctx, uint64_t id))                                  \
+    X(RedisModuleString *, GetCurrentUserName, (RedisModuleCtx *ctx))                                                  \
+    X(RedisModuleUser *, GetModuleUserFromUserName, (RedisModuleString *name))                                         \
+    X(void, FreeModuleUser, (RedisModuleUser *user))                                                                   \
+    X(int, ACLCheckKeyPermissions, (RedisModuleUser *user, RedisModuleString *key, int flags))                         \
     X(int, ReplyWithError, (RedisModuleCtx *ctx, const char *err))                                                     \
     X(int, ReplyWithLongLong, (RedisModuleCtx *ctx, long long number))                                                 \
     X(int, ReplyWithArray, (RedisModuleCtx *ctx, long len))                                                            \
@@ -248,6 +256,9 @@ typedef struct {
 #define EMQ_API_DECLARE(result, name, parameters) extern result(*RedisModule_##name) parameters;
 EMQ_API_NEEDED(EMQ_API_DECLARE)
 EMQ_API_WELCOME(EMQ_API_DECLARE)
+/* Another server has a function of this name with other parameters, so it is asked for by its full one. */
+extern int (*ValkeyModule_ACLCheckKeyPrefixPermissions)(RedisModuleUser *user, const char *prefix, size_t len,
+                                                        unsigned int flags);
 #undef EMQ_API_DECLARE
 
 /* Fills the pointers from the context that the server calls the load function with. Returns the name of the first

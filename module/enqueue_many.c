@@ -33,7 +33,7 @@ static void reply_kind(struct emq_cmd *cmd, struct emq_text id) {
 static bool judge(struct emq_cmd *cmd, struct admission *all, uint32_t place) {
     int at = JOBS + (int)place * WIDTH;
     RedisModuleString **job = cmd->argv + at;
-    struct emq_text id = emq_text_of(*job);
+    struct emq_text id = emq_said(cmd, at);
     long long cap;
     bool again;
     if (id.len < 3 || memcmp(id.at, "JOB", 3) != 0) {
@@ -41,7 +41,7 @@ static bool judge(struct emq_cmd *cmd, struct admission *all, uint32_t place) {
         return false;
     }
     if (emq_is_given(cmd, at + CAP) && !emq_argument(cmd, at + CAP, "max_attempts", 1, EMQ_CAP_MAX, &cap)) return false;
-    struct emq_key *row = emq_batch_row(cmd, *job, true, &again);
+    struct emq_key *row = emq_batch_row(cmd, at, true, &again);
     if (row->wrong) {
         emq_reply_trouble(cmd, emq_broken_row(*job));
         return false;
@@ -83,11 +83,10 @@ int emq_enqueue_many(struct emq_cmd *cmd) {
     struct admission all;
     all.news = all.flats = 0;
     if (!emq_batch_count(cmd, JOBS, WIDTH, &all.count)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     for (uint32_t place = 0; place < all.count; place++) {
         if (!judge(cmd, &all, place)) return REDISMODULE_OK;
     }
-    struct emq_key *pending = emq_open(cmd, cmd->argv[PENDING], EMQ_ZSET, true);
+    struct emq_key *pending = emq_open_given(cmd, PENDING, EMQ_ZSET, true);
     if (all.flats > 0) {
         if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
         struct emq_key *wake = emq_at(cmd, EMQ_AT_WAKE);

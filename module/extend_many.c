@@ -10,13 +10,13 @@ int emq_extend_many(struct emq_cmd *cmd) {
     long long lease_ms;
     if (!emq_argument(cmd, LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &lease_ms)) return REDISMODULE_OK;
     if (!emq_batch_count(cmd, JOBS, WIDTH, &count)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     for (uint32_t place = 0; place < count; place++) {
-        RedisModuleString **job = cmd->argv + JOBS + (size_t)place * WIDTH;
+        int at = JOBS + (int)place * WIDTH;
+        RedisModuleString **job = cmd->argv + at;
         bool again, holds;
         double score;
-        struct emq_key *row = emq_batch_row(cmd, *job, false, &again);
+        struct emq_key *row = emq_batch_row(cmd, at, false, &again);
         holds = emq_holds(emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]), job[TOKEN]);
         if (holds && active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
         /* Never creates a lease: a job that was reaped or scheduled would stand in two places. */

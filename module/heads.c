@@ -74,7 +74,7 @@ static void lease_row(struct emq_cmd *cmd, struct emq_key *row, RedisModuleStrin
 void emq_lease_all(struct emq_cmd *cmd, struct emq_key *active, struct emq_ready *jobs, uint32_t count,
                    long long lease_ms) {
     if (count == 0) return;
-    RedisModuleString *ids[EMQ_WALK_MAX], *claimed = emq_number(cmd, emq_now(cmd)), *token = emq_words[EMQ_ONE];
+    RedisModuleString *ids[EMQ_WALK_MAX], *claimed = emq_instant(cmd, emq_now(cmd)), *token = emq_words[EMQ_ONE];
     long long told = 1;
     for (uint32_t i = 0; i < count; i++) {
         if (jobs[i].made + 1 != told) {

@@ -7,12 +7,12 @@ int emq_extend(struct emq_cmd *cmd) {
     long long lease_ms;
     double score;
     if (!emq_argument(cmd, LEASE, "lease_ms", 1, EMQ_WHOLE_MAX, &lease_ms)) return REDISMODULE_OK;
-    struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, false);
+    struct emq_key *row = emq_open_given(cmd, JOB, EMQ_HASH, false);
     if (row->wrong) return emq_reply_trouble(cmd, emq_broken_row(id));
     RedisModuleString *attempts = emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]);
     if (attempts == NULL) return emq_reply_number(cmd, -1);
     if (!emq_holds(attempts, cmd->argv[TOKEN])) return emq_reply_stale(cmd);
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     /* Never creates a lease: a job that was reaped or scheduled would stand in two places. */
     if (!emq_zscore(active, id, &score)) return emq_reply_stale(cmd);
@@ -26,8 +26,7 @@ int emq_release(struct emq_cmd *cmd) {
     long long handed_back;
     double score;
     struct emq_looked *lane;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
+    struct emq_key *row = emq_open_given(cmd, JOB, EMQ_HASH, true);
     if (row->wrong) return emq_reply_trouble(cmd, emq_broken_row(id));
     RedisModuleString *attempts = emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]);
     if (attempts == NULL) return emq_reply_word(cmd, "gone");
@@ -37,7 +36,7 @@ int emq_release(struct emq_cmd *cmd) {
     }
     struct emq_trouble trouble = emq_look_place(cmd, emq_hget(cmd, row, emq_words[EMQ_GROUP]), &lane);
     if (trouble.fault != EMQ_SOUND) return emq_reply_trouble(cmd, trouble);
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     trouble = emq_look_ceiling(cmd, active);
     if (trouble.fault == EMQ_SOUND) trouble = emq_wrong(active);
     if (trouble.fault != EMQ_SOUND) return emq_reply_trouble(cmd, trouble);

@@ -36,9 +36,9 @@ static void open_now(struct emq_cmd *cmd, struct emq_key *key, bool writes) {
 static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_kind kind, bool writes);
 
 /* Takes the name over when `owns` says so. */
-static struct emq_key *open_new(struct emq_cmd *cmd, RedisModuleString *name, bool owns, uint32_t hash,
+static struct emq_key *open_new(struct emq_cmd *cmd, RedisModuleString *name, struct emq_text text, bool owns,
                                 enum emq_kind kind, bool writes) {
-    struct emq_key *key = emq_bag_add(&cmd->keys, emq_text_of(name), hash, RedisModule_Alloc, RedisModule_Free);
+    struct emq_key *key = emq_bag_add(&cmd->keys, text, RedisModule_Alloc, RedisModule_Free);
     key->name = name;
     key->owns_name = owns;
     key->kind = kind;
@@ -49,10 +49,9 @@ static struct emq_key *open_new(struct emq_cmd *cmd, RedisModuleString *name, bo
 /* A key that was opened before: for writing, if need be; and one named for another type is wrong for whoever asks. */
 static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_kind kind, bool writes) {
     if (key->kind != kind) {
-        /* Without a place in the table, and without a handle: two would write past each other. */
-        struct emq_key *other =
-            emq_bag_add(&cmd->keys, (struct emq_text){"", 0}, 0, RedisModule_Alloc, RedisModule_Free);
-        *other = (struct emq_key){.named = {key->named.name, 0}, .name = key->name, .kind = kind, .wrong = true};
+        /* Whoever looks for the name finds the first. Without a handle: two would write past each other. */
+        struct emq_key *other = emq_bag_add(&cmd->keys, key->named.name, RedisModule_Alloc, RedisModule_Free);
+        *other = (struct emq_key){.named = other->named, .name = key->name, .kind = kind, .wrong = true};
         return other;
     }
     if (writes && !key->writable) {
@@ -62,11 +61,18 @@ static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_
     return key;
 }
 
+static struct emq_key *open_named(struct emq_cmd *cmd, RedisModuleString *name, struct emq_text text,
+                                  enum emq_kind kind, bool writes) {
+    struct emq_key *key = emq_bag_find(&cmd->keys, text);
+    return key != NULL ? again(cmd, key, kind, writes) : open_new(cmd, name, text, false, kind, writes);
+}
+
 struct emq_key *emq_open(struct emq_cmd *cmd, RedisModuleString *name, enum emq_kind kind, bool writes) {
-    struct emq_text text = emq_text_of(name);
-    uint32_t hash = emq_hash(text);
-    struct emq_key *key = emq_bag_find(&cmd->keys, text, hash);
-    return key != NULL ? again(cmd, key, kind, writes) : open_new(cmd, name, false, hash, kind, writes);
+    return open_named(cmd, name, emq_text_of(name), kind, writes);
+}
+
+struct emq_key *emq_open_given(struct emq_cmd *cmd, int place, enum emq_kind kind, bool writes) {
+    return open_named(cmd, cmd->argv[place], emq_said(cmd, place), kind, writes);
 }
 
 struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct emq_text name, const char *suffix,
@@ -80,12 +86,12 @@ struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct em
     memcpy(end += cmd->base.len, infix, infix_len);
     memcpy(end += infix_len, name.at, name.len);
     memcpy(end += name.len, suffix, suffix_len);
-    uint32_t hash = emq_hash(text);
-    struct emq_key *key = emq_bag_find(&cmd->keys, text, hash);
+    struct emq_key *key = emq_bag_find(&cmd->keys, text);
     if (key != NULL) {
         key = again(cmd, key, kind, writes);
     } else {
-        key = open_new(cmd, RedisModule_CreateString(NULL, text.at, text.len), true, hash, kind, writes);
+        RedisModuleString *whole_name = RedisModule_CreateString(NULL, text.at, text.len);
+        key = open_new(cmd, whole_name, emq_text_of(whole_name), true, kind, writes);
     }
     if (whole != small) RedisModule_Free(whole);
     return key;
@@ -93,8 +99,8 @@ struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct em
 
 struct emq_key *emq_at(struct emq_cmd *cmd, enum emq_place place) {
     if (cmd->place[place] == NULL) {
-        cmd->place[place] = emq_open_below(cmd, "", (struct emq_text){"", 0}, PLACES[place].suffix, PLACES[place].kind,
-                                           PLACES[place].writes);
+        RedisModuleString *name = emq_name_at(cmd, place, PLACES[place].suffix);
+        cmd->place[place] = emq_open(cmd, name, PLACES[place].kind, PLACES[place].writes);
     }
     return cmd->place[place];
 }

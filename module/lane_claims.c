@@ -87,12 +87,11 @@ static void turn_ring(struct emq_cmd *cmd, struct turn *turn) {
 
 static int take_turn(struct emq_cmd *cmd, struct turn *turn, long long lease_ms) {
     enum { RING, ACTIVE, META, BASE };
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *meta = emq_open(cmd, cmd->argv[META], EMQ_HASH, false);
+    struct emq_key *meta = emq_open_given(cmd, META, EMQ_HASH, false);
     if (meta->wrong) return emq_reply_trouble(cmd, emq_wrong(meta));
     if (emq_hget(cmd, meta, emq_words[EMQ_PAUSED_FIELD]) != NULL) return emq_reply_word(cmd, "paused");
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
-    turn->ring = emq_open(cmd, cmd->argv[RING], EMQ_LIST, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
+    turn->ring = emq_open_given(cmd, RING, EMQ_LIST, true);
     if (turn->ring->wrong) return emq_reply_trouble(cmd, emq_wrong(turn->ring));
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     turn->length = emq_length(turn->ring);

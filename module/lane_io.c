@@ -10,8 +10,7 @@ static struct emq_trouble first_of(struct emq_trouble one, struct emq_trouble ot
 
 static struct emq_looked *remember(struct emq_cmd *cmd, RedisModuleString *group) {
     struct emq_text name = emq_text_of(group);
-    struct emq_looked *lane =
-        emq_bag_add(&cmd->lanes, name, emq_hash(name), RedisModule_Alloc, RedisModule_Free);
+    struct emq_looked *lane = emq_bag_add(&cmd->lanes, name, RedisModule_Alloc, RedisModule_Free);
     lane->is = (struct emq_lane){0};
     lane->group = group;
     lane->closes = true;
@@ -37,8 +36,7 @@ static void read_lane(struct emq_cmd *cmd, struct emq_looked *lane) {
 }
 
 static struct emq_looked *known(struct emq_cmd *cmd, RedisModuleString *group) {
-    struct emq_text name = emq_text_of(group);
-    return emq_bag_find(&cmd->lanes, name, emq_hash(name));
+    return emq_bag_find(&cmd->lanes, emq_text_of(group));
 }
 
 struct emq_looked *emq_look_lane(struct emq_cmd *cmd, RedisModuleString *group) {

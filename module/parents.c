@@ -6,7 +6,6 @@
 
 static struct emq_text own_queue(const struct emq_cmd *cmd) {
     /* The base is `emq:{name}:`. */
-    if (cmd->base.len < 7) return (struct emq_text){"", 0};
     return (struct emq_text){cmd->base.at + 5, cmd->base.len - 7};
 }
 
@@ -125,7 +124,7 @@ void emq_child_died(struct emq_cmd *cmd, struct emq_parent *parent, RedisModuleS
     emq_zrem(cmd, emq_at(cmd, EMQ_AT_PENDING), parent->id);
     if (parent->lane != NULL) emq_take_from_lane(cmd, parent->lane, parent->id);
     RedisModuleString *pairs[] = {emq_words[EMQ_STATE], emq_words[EMQ_DEAD], emq_words[EMQ_DIED_AT],
-                                  emq_number(cmd, emq_now(cmd))};
+                                  emq_instant(cmd, emq_now(cmd))};
     emq_hset(cmd, parent->row, pairs, 4);
     emq_zadd(cmd, emq_at(cmd, EMQ_AT_DEAD), 0, parent->id);
     if (parent->parent == NULL) return;

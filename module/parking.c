@@ -30,7 +30,7 @@ static bool read_watch(struct emq_text watch, struct emq_text *name, double *unt
 
 struct emq_parking emq_park(double next, long long now_ms, long long offered, struct emq_text watcher,
                             struct emq_text watch) {
-    struct emq_parking parking = {false, 0, false, 0};
+    struct emq_parking parking = {false, 0, false, false, 0};
     if (next <= (double)now_ms) {
         parking.due = true;
         return parking;
@@ -41,11 +41,12 @@ struct emq_parking emq_park(double next, long long now_ms, long long offered, st
     if ((double)instant < next) instant++;
     struct emq_text name;
     double until;
-    bool is_watched = watcher.len > 0 && read_watch(watch, &name, &until) &&
-                      !is_text(name, watcher.at, watcher.len) && until > (double)now_ms && until <= (double)instant;
-    if (is_watched) return parking;
+    bool is_watch = watcher.len > 0 && read_watch(watch, &name, &until);
+    bool is_own = is_watch && is_text(name, watcher.at, watcher.len);
+    if (is_watch && !is_own && until > (double)now_ms && until <= (double)instant) return parking;
     parking.wait_ms = instant - now_ms;
     parking.watches = watcher.len > 0;
+    parking.begins = parking.watches && !(is_own && until == (double)instant);
     parking.until_ms = instant;
     return parking;
 }

@@ -12,6 +12,7 @@ struct emq_parking {
     bool due;
     long long wait_ms;
     bool watches; /* the caller is to watch until `until_ms` */
+    bool begins;  /* and did not watch until then before */
     long long until_ms;
 };
 

@@ -57,13 +57,12 @@ int emq_promote(struct emq_cmd *cmd) {
     uint32_t most;
     slice.flats = slice.deads = slice.readies = slice.damages = 0;
     if (!emq_limit(cmd, LIMIT, &most)) return REDISMODULE_OK;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *schedule = emq_open(cmd, cmd->argv[SCHEDULE], EMQ_ZSET, true);
+    struct emq_key *schedule = emq_open_given(cmd, SCHEDULE, EMQ_ZSET, true);
     if (schedule->wrong) return emq_reply_trouble(cmd, emq_wrong(schedule));
     slice.dues = emq_due(cmd, schedule, emq_now(cmd), most, slice.due);
     if (slice.dues == 0) return emq_reply_number(cmd, 0);
     for (uint32_t i = 0; i < slice.dues; i++) judge(cmd, &slice, slice.due[i]);
-    struct emq_key *pending = emq_open(cmd, cmd->argv[PENDING], EMQ_ZSET, true);
+    struct emq_key *pending = emq_open_given(cmd, PENDING, EMQ_ZSET, true);
     if (slice.flats > 0 && pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
     if (slice.deads > 0 && emq_at(cmd, EMQ_AT_DEAD)->wrong) {
         return emq_reply_trouble(cmd, emq_wrong(emq_at(cmd, EMQ_AT_DEAD)));

@@ -73,7 +73,7 @@ static void bury(struct emq_cmd *cmd, struct lapsed *job) {
     RedisModuleString *reason = emq_join(cmd, parts, 3, "", 0);
     RedisModuleString *pairs[] = {emq_words[EMQ_LAST_ERROR], reason,
                                   emq_words[EMQ_STATE],      emq_words[EMQ_DEAD],
-                                  emq_words[EMQ_DIED_AT],    emq_number(cmd, emq_now(cmd))};
+                                  emq_words[EMQ_DIED_AT],    emq_instant(cmd, emq_now(cmd))};
     emq_hset(cmd, job->row, pairs, sizeof pairs / sizeof *pairs);
     if (job->parent != NULL) emq_child_died(cmd, job->parent, job->id, job->ignored, reason);
 }
@@ -122,8 +122,7 @@ int emq_reap(struct emq_cmd *cmd) {
     if (emq_is_given(cmd, CAP) && !emq_argument(cmd, CAP, "max_attempts", 0, EMQ_WHOLE_MAX, &reaping.cap)) {
         return REDISMODULE_OK;
     }
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     reaping.leaves = emq_due(cmd, active, emq_now(cmd), most, reaping.leaving);
     for (uint32_t i = 0; i < reaping.leaves; i++) judge(cmd, &reaping, reaping.leaving[i]);

@@ -74,8 +74,16 @@ int emq_reply_refusal(struct emq_cmd *cmd, struct emq_trouble trouble, struct em
     return emq_zscore(ready, id, &score) ? emq_reply_trouble(cmd, trouble) : emq_reply_stale(cmd);
 }
 
+int emq_reply_not_held(struct emq_cmd *cmd, struct emq_looked *lane) {
+    /* A set that cannot be read may hold the job. */
+    if (lane == NULL && emq_at(cmd, EMQ_AT_PENDING)->wrong) {
+        return emq_reply_trouble(cmd, emq_wrong(emq_at(cmd, EMQ_AT_PENDING)));
+    }
+    return emq_reply_stale(cmd);
+}
+
 /* Whether a holder may settle a job whose row, numbers, lane and parent were judged: what `trouble` says, and whether the
- * sets can be written that it may stand in. False: the answer was given. */
+ * leases can be read. False: the answer was given. */
 bool emq_may_settle(struct emq_cmd *cmd, struct emq_key *active, RedisModuleString *id, struct emq_looked *lane,
                     struct emq_trouble trouble) {
     if (trouble.fault != EMQ_SOUND) {
@@ -86,16 +94,11 @@ bool emq_may_settle(struct emq_cmd *cmd, struct emq_key *active, RedisModuleStri
         emq_reply_trouble(cmd, emq_wrong(active));
         return false;
     }
-    double score;
-    if (lane == NULL && !emq_zscore(active, id, &score) && emq_at(cmd, EMQ_AT_PENDING)->wrong) {
-        emq_reply_trouble(cmd, emq_wrong(emq_at(cmd, EMQ_AT_PENDING)));
-        return false;
-    }
     return true;
 }
 
 bool emq_argument(struct emq_cmd *cmd, int place, const char *name, long long least, long long most, long long *number) {
-    struct emq_text text = emq_text_of(cmd->argv[place]);
+    struct emq_text text = emq_said(cmd, place);
     if (emq_whole(text.at, text.len, least, most, number)) return true;
     char refusal[160];
     snprintf(refusal, sizeof refusal, "ERR %s must be a whole number from %lld to %lld", name, least, most);
@@ -104,5 +107,5 @@ bool emq_argument(struct emq_cmd *cmd, int place, const char *name, long long le
 }
 
 bool emq_is_given(const struct emq_cmd *cmd, int place) {
-    return place < cmd->argc && emq_text_of(cmd->argv[place]).len > 0;
+    return place < cmd->argc && emq_said(cmd, place).len > 0;
 }

@@ -14,7 +14,7 @@ static void move(struct emq_cmd *cmd, struct ending *ending) {
     size_t count = 4;
     if (ending->dies) {
         pairs[count++] = emq_words[EMQ_DIED_AT];
-        pairs[count++] = emq_number(cmd, emq_now(cmd));
+        pairs[count++] = emq_instant(cmd, emq_now(cmd));
     }
     emq_hset(cmd, ending->row, pairs, count);
     emq_zadd(cmd, ending->set, ending->dies ? 0 : emq_now(cmd) + ending->delay_ms, ending->id);
@@ -26,8 +26,7 @@ int emq_retry(struct emq_cmd *cmd) {
     RedisModuleString *id = cmd->argv[ID];
     struct ending ending = {.id = id, .reason = cmd->argv[REASON]};
     long long cap;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
-    struct emq_key *row = ending.row = emq_open(cmd, cmd->argv[JOB], EMQ_HASH, true);
+    struct emq_key *row = ending.row = emq_open_given(cmd, JOB, EMQ_HASH, true);
     if (row->wrong) return emq_reply_trouble(cmd, emq_broken_row(id));
     RedisModuleString *attempts = emq_hget(cmd, row, emq_words[EMQ_ATTEMPTS]);
     if (attempts == NULL) return emq_reply_error(cmd, "EMQSTALE job gone");
@@ -35,7 +34,7 @@ int emq_retry(struct emq_cmd *cmd) {
     if (!emq_argument(cmd, DELAY, "delay_ms", 0, EMQ_WHOLE_MAX, &ending.delay_ms)) return REDISMODULE_OK;
     if (!emq_argument(cmd, CAP, "max_attempts", 0, EMQ_WHOLE_MAX, &cap)) return REDISMODULE_OK;
 
-    struct emq_key *active = emq_open(cmd, cmd->argv[ACTIVE], EMQ_ZSET, true);
+    struct emq_key *active = emq_open_given(cmd, ACTIVE, EMQ_ZSET, true);
     struct emq_trouble trouble = {EMQ_SOUND, {"", 0}, {"", 0}};
     ending.dies = cap == 0;
     if (!ending.dies) trouble = emq_look_spent(cmd, row, attempts, cap, &ending.dies);
@@ -61,7 +60,7 @@ int emq_retry(struct emq_cmd *cmd) {
     if (!emq_may_settle(cmd, active, id, lane, trouble)) return REDISMODULE_OK;
 
     /* The last look and the first write at once. */
-    if (!emq_leave_active(cmd, active, id, lane)) return emq_reply_stale(cmd);
+    if (!emq_leave_active(cmd, active, id, lane)) return emq_reply_not_held(cmd, lane);
     move(cmd, &ending);
     emq_child_died(cmd, &parent, id, ignored, ending.reason);
     emq_close_lanes(cmd);

@@ -44,7 +44,7 @@ void emq_lease(struct emq_cmd *cmd, struct emq_key *row, struct emq_key *active,
                long long lease_ms) {
     RedisModuleString *pairs[] = {emq_words[EMQ_ATTEMPTS],   emq_number(cmd, token),
                                   emq_words[EMQ_STATE],      emq_words[EMQ_ACTIVE],
-                                  emq_words[EMQ_CLAIMED_AT], emq_number(cmd, emq_now(cmd))};
+                                  emq_words[EMQ_CLAIMED_AT], emq_instant(cmd, emq_now(cmd))};
     emq_hset(cmd, row, pairs, sizeof pairs / sizeof *pairs);
     emq_zadd(cmd, active, emq_now(cmd) + lease_ms, id);
 }

@@ -228,7 +228,7 @@ static struct emq_trouble look_parking(struct take *take) {
 static bool read_watcher(struct take *take) {
     enum { LONGEST = 64 };
     if (!emq_is_given(take->cmd, TAKE_WATCHER)) return true;
-    take->watcher = emq_text_of(take->cmd->argv[TAKE_WATCHER]);
+    take->watcher = emq_said(take->cmd, TAKE_WATCHER);
     bool is_name = take->watcher.len <= LONGEST;
     for (size_t i = 0; is_name && i < take->watcher.len; i++) {
         is_name = take->watcher.at[i] >= '!' && take->watcher.at[i] <= '~';
@@ -253,18 +253,18 @@ static bool read_numbers(struct take *take) {
 bool take_read(struct take *take) {
     if (!read_numbers(take)) return false;
     take->most = least(take->most, EMQ_ROOM_MAX);
-    if (emq_is_given(take->cmd, TAKE_WORTH)) take->worth = emq_text_of(take->cmd->argv[TAKE_WORTH]);
+    if (emq_is_given(take->cmd, TAKE_WORTH)) take->worth = emq_said(take->cmd, TAKE_WORTH);
     return read_watcher(take);
 }
 
 static struct emq_trouble look_around(struct take *take, bool *paused) {
     struct emq_cmd *cmd = take->cmd;
-    struct emq_key *meta = emq_open(cmd, cmd->argv[TAKE_META], EMQ_HASH, false);
+    struct emq_key *meta = emq_open_given(cmd, TAKE_META, EMQ_HASH, false);
     struct emq_trouble trouble = emq_wrong(meta);
     *paused = trouble.fault == EMQ_SOUND && emq_hget(cmd, meta, emq_words[EMQ_PAUSED_FIELD]) != NULL;
     if (*paused) return trouble;
-    take->active = emq_open(cmd, cmd->argv[TAKE_ACTIVE], EMQ_ZSET, true);
-    take->wake = emq_open(cmd, cmd->argv[TAKE_WAKE], EMQ_LIST, true);
+    take->active = emq_open_given(cmd, TAKE_ACTIVE, EMQ_ZSET, true);
+    take->wake = emq_open_given(cmd, TAKE_WAKE, EMQ_LIST, true);
     if (trouble.fault == EMQ_SOUND) trouble = emq_wrong(take->active);
     if (trouble.fault == EMQ_SOUND) trouble = emq_wrong(take->wake);
     if (trouble.fault == EMQ_SOUND) {
@@ -273,8 +273,8 @@ static struct emq_trouble look_around(struct take *take, bool *paused) {
         take->room = take->ceiling > 0 ? least(take->most, take->seats) : take->most;
     }
     if (trouble.fault == EMQ_SOUND && take->room > 0) {
-        take->ring = emq_open(cmd, cmd->argv[TAKE_RING], EMQ_LIST, true);
-        take->pending = emq_open(cmd, cmd->argv[TAKE_PENDING], EMQ_ZSET, true);
+        take->ring = emq_open_given(cmd, TAKE_RING, EMQ_LIST, true);
+        take->pending = emq_open_given(cmd, TAKE_PENDING, EMQ_ZSET, true);
         trouble = plan(take);
     }
     return trouble;
@@ -289,7 +289,6 @@ static void end_stall(struct take_stall *stall) {
 
 enum take_sight take_look(struct take *take) {
     bool paused;
-    take->cmd->base = emq_text_of(take->cmd->argv[TAKE_BASE]);
     struct emq_trouble trouble = look_around(take, &paused);
     for (uint32_t i = 0; i < take->met; i++) end_stall(take_stall_at(take, i));
     end_stall(&take->flat);
@@ -313,9 +312,10 @@ void take_begin(struct take *take, struct emq_cmd *cmd) {
     take->most = 1;
     take->offered = 1000;
     take->block_ms = take->waited_ms = 0;
+    take->has_waited = false;
     take->worth = take->watcher = none;
     take->room = take->ring_left = take->flat_left = take->damaged = 0;
-    take->parking = (struct emq_parking){false, 0, false, 0};
+    take->parking = (struct emq_parking){false, 0, false, false, 0};
     take->watch = NULL;
     take->flat.walks = false;
     take->flat.ids = NULL;

@@ -60,6 +60,7 @@ struct take {
     struct emq_cmd *cmd;
     long long lease_ms, most, offered;
     long long block_ms, waited_ms; /* block_ms 0: BLOCK was not asked for; else the reply ends with waited_ms */
+    bool has_waited;
     struct emq_text worth, watcher;
     struct emq_key *ring, *pending, *active, *wake; /* ring and pending: only when there is room */
     struct emq_key *kept, *owing, *weights, *watch; /* kept: the rota */

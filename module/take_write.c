@@ -124,9 +124,12 @@ static long long known_left(const struct take *take) {
     return left;
 }
 
-/* Two tokens: two woken workers that do the same wake four, so that a flood needs no list as long as itself. */
+/* Two tokens: two woken workers that do the same wake four, so that a flood needs no list as long as itself. A token that
+ * lies there says that nobody is parked; but not while the server goes from one who waits to the next, and has not come
+ * yet to those for whom it lies there. */
 static void hand_on(struct take *take) {
-    if (take->worth.len == 0 || emq_length(take->wake) > 0) return;
+    long long most = take->has_waited ? EMQ_WAKES_MAX - 2 : 0;
+    if (take->worth.len == 0 || emq_length(take->wake) > most) return;
     long long rest = emq_hand_on(take->worth, take->served, known_left(take)), lesser = rest / 2;
     if (rest > 0) emq_lpush(take->cmd, take->wake, emq_number(take->cmd, rest - lesser));
     if (lesser > 0) emq_lpush(take->cmd, take->wake, emq_number(take->cmd, lesser));

@@ -15,24 +15,23 @@ int emq_wake(struct emq_cmd *cmd) {
     const struct emq_text none = {"", 0};
     long long share;
     struct emq_key *watch = NULL;
-    cmd->base = emq_text_of(cmd->argv[BASE]);
     if (!emq_argument(cmd, WORTH, "worth", 1, EMQ_WHOLE_MAX, &share)) return REDISMODULE_OK;
     if (share > EMQ_WORTH_MAX) share = EMQ_WORTH_MAX;
     if (emq_is_given(cmd, WATCHER)) {
         watch = emq_open_below(cmd, "watch", none, "", EMQ_STRING, true);
         if (watch->wrong) return emq_reply_trouble(cmd, emq_wrong(watch));
     }
-    struct emq_key *wake = emq_open(cmd, cmd->argv[WAKE], EMQ_LIST, true);
-    struct emq_key *ring = emq_open(cmd, cmd->argv[RING], EMQ_LIST, false);
+    struct emq_key *wake = emq_open_given(cmd, WAKE, EMQ_LIST, true);
+    struct emq_key *ring = emq_open_given(cmd, RING, EMQ_LIST, false);
     if (wake->wrong) return emq_reply_trouble(cmd, emq_wrong(wake));
     if (ring->wrong) return emq_reply_trouble(cmd, emq_wrong(ring));
     bool idle = emq_length(wake) == 0, is_servable = emq_length(ring) > 0;
     if (!is_servable) {
-        struct emq_key *pending = emq_open(cmd, cmd->argv[PENDING], EMQ_ZSET, false);
+        struct emq_key *pending = emq_open_given(cmd, PENDING, EMQ_ZSET, false);
         if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
         is_servable = emq_length(pending) > 0;
     }
-    bool gives_up = watch != NULL && watches(watch, emq_text_of(cmd->argv[WATCHER]));
+    bool gives_up = watch != NULL && watches(watch, emq_said(cmd, WATCHER));
     if (gives_up && idle && !is_servable) {
         struct emq_key *schedule = emq_open_below(cmd, "schedule", none, "", EMQ_ZSET, false);
         struct emq_key *active = emq_open_below(cmd, "active", none, "", EMQ_ZSET, false);

@@ -1,6 +1,9 @@
 /* Every write of the module. Each function changes one key, replicates that as the core command of its name, tells
  * keyspace listeners what that command would, and touches WATCH. The caller has looked at the key's type before, and the
- * key is open for writing. See emq.h. */
+ * key is open for writing. See emq.h.
+ *
+ * Of the formats of RedisModule_Replicate `s` is the cheapest: nothing is made and nothing grows. So what is written often
+ * is told as strings, which the command owns or emq_words has. */
 #include <string.h>
 
 #include "emq.h"
@@ -25,7 +28,8 @@ bool emq_zadd(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisMo
     int told = 0;
     if (is_closed(key) || RedisModule_ZsetAdd(key->open, (double)score, member, &told) != REDISMODULE_OK) return false;
     if (told & REDISMODULE_ZADD_NOP) return false;
-    RedisModule_Replicate(cmd->ctx, "ZADD", "sls", key->name, score, member);
+    RedisModule_Replicate(cmd->ctx, "ZADD", "sss", key->name, score == 0 ? emq_words[EMQ_ZERO] : emq_instant(cmd, score),
+                          member);
     tell(cmd, key, REDISMODULE_NOTIFY_ZSET, "zadd");
     return (told & REDISMODULE_ZADD_ADDED) != 0;
 }
@@ -50,14 +54,21 @@ void emq_hset(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **pair
     } else if (left >= 2) {
         RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, p[0], p[1], NULL);
     }
-    RedisModule_Replicate(cmd->ctx, "HSET", "sv", key->name, pairs, count);
+    if (count == 6) {
+        RedisModule_Replicate(cmd->ctx, "HSET", "sssssss", key->name, pairs[0], pairs[1], pairs[2], pairs[3], pairs[4],
+                              pairs[5]);
+    } else if (count == 2) {
+        RedisModule_Replicate(cmd->ctx, "HSET", "sss", key->name, pairs[0], pairs[1]);
+    } else {
+        RedisModule_Replicate(cmd->ctx, "HSET", "sv", key->name, pairs, count);
+    }
     tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hset");
 }
 
 void emq_hincr(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, long long from, long long by) {
     if (is_closed(key)) return;
     RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, emq_number(cmd, from + by), NULL);
-    RedisModule_Replicate(cmd->ctx, "HINCRBY", "ssl", key->name, field, by);
+    RedisModule_Replicate(cmd->ctx, "HINCRBY", "sss", key->name, field, emq_number(cmd, by));
     tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hincrby");
 }
 
@@ -106,7 +117,7 @@ void emq_lpop(struct emq_cmd *cmd, struct emq_key *key, long long count) {
         RedisModule_FreeString(NULL, value);
     }
     if (popped == 0) return;
-    RedisModule_Replicate(cmd->ctx, "LPOP", "sl", key->name, popped);
+    RedisModule_Replicate(cmd->ctx, "LPOP", "ss", key->name, emq_number(cmd, popped));
     tell_less(cmd, key, REDISMODULE_NOTIFY_LIST, "lpop");
 }
 
@@ -142,7 +153,7 @@ void emq_ltrim(struct emq_cmd *cmd, struct emq_key *key, long long most) {
 void emq_decr(struct emq_cmd *cmd, struct emq_key *key, long long from) {
     if (is_closed(key)) return;
     long long expiry = RedisModule_GetExpire(key->open);
-    RedisModule_StringSet(key->open, emq_number(cmd, from - 1));
+    RedisModule_StringSet(key->open, emq_own(cmd, RedisModule_CreateStringFromLongLong(NULL, from - 1)));
     if (expiry != REDISMODULE_NO_EXPIRE) RedisModule_SetExpire(key->open, expiry);
     RedisModule_Replicate(cmd->ctx, "DECR", "s", key->name);
     tell(cmd, key, REDISMODULE_NOTIFY_STRING, "decrby");
@@ -163,7 +174,7 @@ void emq_expire(struct emq_cmd *cmd, struct emq_key *key, long long after_ms) {
 
 /* Deletes a key of any type that nobody else has to do with, if it is there. */
 static void delete_by_name(struct emq_cmd *cmd, struct emq_text name) {
-    struct emq_key *known = emq_bag_find(&cmd->keys, name, emq_hash(name));
+    struct emq_key *known = emq_bag_find(&cmd->keys, name);
     if (known != NULL) {
         struct emq_key *key = emq_open(cmd, known->name, known->kind, true);
         emq_delete(cmd, key);

@@ -37,6 +37,10 @@ class Wire:
     def close(self) -> None:
         self._socket.close()
 
+    def fileno(self) -> int:
+        """Return the descriptor, for whoever waits until there is something to read."""
+        return self._socket.fileno()
+
     def ask(self, *parts: Part) -> Reply:
         """Send one command and return its reply."""
         return self.pipeline([parts])[0]

@@ -183,14 +183,18 @@ static void try_bag(void) {
     for (int i = 0; i < count; i++) {
         int len = snprintf(names[i], sizeof names[i], "%x", (unsigned)i);
         struct emq_text name = {names[i], (size_t)len};
-        uint32_t hash = below(2) ? emq_hash(name) : 7; /* many collide */
-        assert(emq_bag_find(&bag, name, hash) == NULL);
-        known[i] = emq_bag_add(&bag, name, hash, count_up, count_down);
+        assert(emq_bag_find(&bag, name) == NULL);
+        known[i] = emq_bag_add(&bag, name, count_up, count_down);
         known[i]->number = i;
     }
     for (int i = 0; i < count; i++) {
         assert(known[i]->number == i && emq_bag_at(&bag, (uint32_t)i) == (void *)known[i]);
-        assert(emq_bag_find(&bag, known[i]->named.name, known[i]->named.hash) == (void *)known[i]);
+        struct emq_named *found = emq_bag_find(&bag, known[i]->named.name);
+        assert(found == (void *)known[i]);
+    }
+    for (int i = 0; i < count; i += 7) {
+        struct emq_named *second = emq_bag_add(&bag, known[i]->named.name, count_up, count_down);
+        assert(second != (void *)known[i] && emq_bag_find(&bag, second->name) == (void *)known[i]);
     }
     emq_bag_close(&bag, count_down);
     assert(blocks == 0);

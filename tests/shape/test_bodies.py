@@ -12,7 +12,7 @@ from echomq.transitions.catalogue import TRANSITIONS
 
 FOLDER = files("echomq.transitions")
 HELPERS: Final = {"__init__", "_bodies", "call", "catalogue", "checks", "replies"}
-HANDLES: Final = {"schedule": ("enqueue_at", "enqueue_in")}
+HANDLES: Final = {"schedule": ("enqueue_at", "enqueue_in"), "take": ("take", "take_blocking")}
 each = pytest.mark.parametrize("transition", TRANSITIONS, ids=lambda transition: transition.name)
 
 UNBOUNDED: Final = {

@@ -24,6 +24,10 @@ class Carrier(Protocol):
         """Take what the greeting found. It comes once, before everything else."""
         ...
 
+    def carries(self, transition: Transition) -> bool:
+        """Say whether it can carry calls of a transition: each that does not wait, and that where a command does."""
+        ...
+
     def prepare(self, transition: Transition) -> bytes | None:
         """Return a command to send before the first call of a transition, or None when there is nothing to do.
 

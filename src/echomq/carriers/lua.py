@@ -40,6 +40,10 @@ class LuaCarrier:
     def greeted(self, found: Greeted) -> None:
         """Every server has scripts."""
 
+    def carries(self, transition: Transition) -> bool:
+        """No script can wait."""
+        return not transition.waits
+
     def prepare(self, transition: Transition) -> bytes | None:
         """Return SCRIPT LOAD for a transition that was not loaded on this connection."""
         if id(transition) in self._loaded:

@@ -8,6 +8,9 @@ The module may be unloaded, be older than this client, or not be allowed to the 
 not know the command, or that the user may not run it, and has run nothing: that call is repeated as EVAL, which carries
 what it needs, and the transition goes by its script from there on. As with a script that was flushed, the repeated call
 is sent after those that already stand in the pipeline.
+
+No script can wait, so a call that waits has the command or nothing: where it is refused, also by a module that is older
+than its waiting, the error stands, and `carries` says so from there on.
 """
 
 import re
@@ -47,6 +50,8 @@ COMMANDS: Final = frozenset(
 
 _NOT_HERE: Final = re.compile(r"^(ERR unknown command|NOPERM .* permissions? to run).*\bemq\.", re.IGNORECASE)
 
+_OLDER: Final = re.compile(r"^ERR \w+ takes the keys ")
+
 _PART: Final = b"$%d\r\n%b\r\n"
 _TEMPLATES_MAX: Final = 256
 
@@ -54,16 +59,21 @@ _TEMPLATES_MAX: Final = 256
 class ModuleCarrier:
     """Carries calls on one connection by commands of the module, as far as the server has them."""
 
-    __slots__ = ("_lua", "_served", "_templates")
+    __slots__ = ("_lua", "_served", "_templates", "_waits")
 
     def __init__(self) -> None:
         self._lua = LuaCarrier()
         self._served: frozenset[str] = frozenset()
+        self._waits = True
         self._templates: dict[tuple[str, int], bytes] = {}
 
     def greeted(self, found: Greeted) -> None:
         """Use the commands if the server has the module."""
         self._served = COMMANDS if found.module is not None else frozenset()
+
+    def carries(self, transition: Transition) -> bool:
+        """Say whether it can carry calls of a transition: one that waits, as long as the server did not refuse it."""
+        return not transition.waits or (self._waits and transition.name in self._served)
 
     def prepare(self, transition: Transition) -> bytes | None:
         """Return SCRIPT LOAD for a transition that goes by its script and was not loaded on this connection."""
@@ -89,8 +99,13 @@ class ModuleCarrier:
 
     def again(self, call: AnyCall, reply: ErrorReply) -> bytes | None:
         """Return EVAL with the whole text when the server has not the command, or has forgotten the script."""
-        if call.transition.name in COMMANDS and _NOT_HERE.match(reply.text):
-            self._served -= {call.transition.name}
+        transition = call.transition
+        if transition.waits:
+            if _NOT_HERE.match(reply.text) or _OLDER.match(reply.text):
+                self._waits = False
+            return None
+        if transition.name in COMMANDS and _NOT_HERE.match(reply.text):
+            self._served -= {transition.name}
             return self._lua.whole(call)
         return self._lua.again(call, reply)
 

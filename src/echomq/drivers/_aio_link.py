@@ -84,6 +84,10 @@ class Link(asyncio.Protocol):
 
     # --- for the owner ---------------------------------------------------------------------------------------------
 
+    def carries(self, transition: Transition) -> bool:
+        """Say whether calls of a transition can be submitted: one that waits can not to every server."""
+        return self._carrier.carries(transition)
+
     def submit(self, pending: OneCall | OfBatch) -> None:
         """Queue one call. Raises, with nothing queued, when the link takes none."""
         call = pending.call

@@ -153,6 +153,7 @@ class AioClient:
             dice=self._dice,
             on_error=self._learn,
             on_close=self._parkings.discard,
+            unblock=self._unblock,
         )
         self._parkings.add(parking)
         return parking
@@ -219,6 +220,9 @@ class AioClient:
             )
         self._recent = (address, node)
         return node
+
+    async def _unblock(self, connection: int) -> bool:
+        return await self.command("CLIENT", "UNBLOCK", connection) == 1
 
     def _learn(self, address: Address, reply: ErrorReply) -> bool:
         return reply.word in _ABOUT_NODES and self._route.refused(address, reply)

@@ -11,6 +11,7 @@ from echomq.records.admission import (
     Scheduled,
 )
 from echomq.records.claiming import (
+    Awaited,
     Claimed,
     ClaimedMany,
     Empty,
@@ -87,6 +88,7 @@ __all__ = [
     "Absent",
     "ActiveJobs",
     "AlreadyThere",
+    "Awaited",
     "Broken",
     "BrowsedJob",
     "Claimed",

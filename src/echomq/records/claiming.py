@@ -6,6 +6,7 @@ from typing import NewType
 from echomq.ids import JobId
 
 __all__ = [
+    "Awaited",
     "Claimed",
     "ClaimedMany",
     "Empty",
@@ -70,3 +71,17 @@ class Taken:
     due: bool
     wait_ms: int
     broken: tuple[JobId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """What a take that may wait on the server was answered.
+
+    `answer` None: nothing came in its time, or the wait was ended from outside. Ask again; what is due is told then.
+    `waited_ms` is for how long it waited on the server, 0 when it was answered at once. `may_wait` False: the server
+    does not let this caller wait, so asking again at once would only keep both busy.
+    """
+
+    answer: Taken | Paused | None
+    waited_ms: int
+    may_wait: bool = True

@@ -49,13 +49,14 @@ class GreetingSettings:
 class Greeted:
     """What the greeting found: the protocol spoken, and the deployment's version if the node holds one.
 
-    `module` is the version of the module `echomq` that the server has loaded. None: none, or the peer does not say,
-    since only HELLO tells.
+    `module` is the version of the module `echomq` that the server has loaded, `client` the number that the server gave
+    this connection. None: none, or the peer does not say, since only HELLO tells.
     """
 
     resp: int
     version: bytes | None
     module: int | None = None
+    client: int | None = None
 
 
 _LATER = frozenset({"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "UNAVAILABLE"})
@@ -72,7 +73,10 @@ def greet(settings: GreetingSettings) -> Greeting:
     yield from _select(settings.database)
     yield from _set_name(settings.options.client_name)
     version = yield from _fence(settings.options)
-    return Greeted(resp=2 if hello is None else 3, version=version, module=None if hello is None else _module(hello))
+    if hello is None:
+        return Greeted(resp=2, version=version)
+    client = hello.get(b"id")
+    return Greeted(resp=3, version=version, module=_module(hello), client=client if isinstance(client, int) else None)
 
 
 def _hello(settings: GreetingSettings) -> Generator[Command, Reply, dict[Reply, Reply] | None]:

@@ -53,7 +53,8 @@ class Transition:
     `optional_keys` of `keys` may be left out; any other number is refused (`arity`).
 
     `repeatable` says whether sending the same call twice leaves the same state and the same meaning as sending it once.
-    `section` is the place in the protocol, or "ours".
+    `section` is the place in the protocol, or "ours". `waits` says that the server may keep the call for a while before
+    it answers: only a command can do that, no script, and it needs a connection of its own.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Transition:
     optional_keys: int = 0
     repeatable: bool
     section: str
+    waits: bool = False
 
     @property
     def arity(self) -> str:

@@ -1,19 +1,20 @@
 """take: lease jobs for a worker's free slots, lanes and flat set in turn (ours, docs/wire.md)."""
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from echomq.batches import BATCH_MAX
 from echomq.errors import InvalidOption
 from echomq.keys import QueueKeys
-from echomq.records import Paused, Taken
-from echomq.resp.reply import Reply
-from echomq.transitions.call import Call, Transition, refused
+from echomq.records import Awaited, Paused, Taken
+from echomq.resp.reply import ErrorReply, Reply
+from echomq.transitions.call import Arg, Call, Transition, refused
 from echomq.transitions.checks import check_lease, check_number, check_watcher
 from echomq.transitions.replies import Malformed, claimed_of_lane, job_ids, number
 
-__all__ = ["PARK_MS_MAX", "TRANSITION", "take"]
+__all__ = ["BLOCKING", "PARK_MS_MAX", "TRANSITION", "take", "take_blocking"]
 
 TRANSITION = Transition(
     name="take",
@@ -23,6 +24,9 @@ TRANSITION = Transition(
     repeatable=False,
     section="ours",
 )
+
+BLOCKING = replace(TRANSITION, args=(*TRANSITION.args, "block", "block_ms"), optional=0, waits=True)
+"""EMQ.TAKE … BLOCK, which is the module's alone."""
 
 PARK_MS_MAX: Final = 3_600_000
 """The longest that a worker may offer to park: an hour, in ms."""
@@ -50,15 +54,44 @@ def take(
     `Paused`, nothing was touched: ask again later. Not safe to repeat: when the answer was lost, jobs may be leased to
     nobody; they come back when their lease ends.
     """
-    args = (
+    args = _args(lease_ms, size, worth, watcher, park_ms)
+    return Call(TRANSITION, _lists(keys), args, partial(_answer, keys.queue), keys.queue)
+
+
+def take_blocking(
+    keys: QueueKeys,
+    *,
+    lease_ms: int,
+    size: int,
+    worth: bytes = b"",
+    watcher: str | None = None,
+    park_ms: int = 1000,
+    block_ms: int,
+) -> Call[Awaited]:
+    """Take as `take` does, and where that finds nothing wait on the server for `block_ms`, 1 to 3600000, at most.
+
+    It is answered as soon as there is something for it, when the wait is over, at the instant that it should watch for,
+    and at once when it begins to watch for one: so the caller always knows it. Tokens that come meanwhile are taken off
+    and used up by the server. Only a server with the module can do it, over a connection of its own. Not safe to
+    repeat, as `take`: jobs may be leased to nobody when the answer was lost.
+    """
+    wait = (b"BLOCK", check_number("block_ms", block_ms, least=1, most=PARK_MS_MAX))
+    args = (*_args(lease_ms, size, worth, watcher, park_ms), *wait)
+    return Call(BLOCKING, _lists(keys), args, partial(_awaited, keys.queue), keys.queue)
+
+
+def _lists(keys: QueueKeys) -> tuple[bytes, ...]:
+    return (keys.ring, keys.pending, keys.active, keys.meta, keys.wake, keys.dead, keys.base)
+
+
+def _args(lease_ms: int, size: int, worth: bytes, watcher: str | None, park_ms: int) -> tuple[Arg, ...]:
+    return (
         check_lease(lease_ms),
         check_number("size", size, least=1, most=BATCH_MAX),
         _check_worth(worth),
         check_watcher(watcher),
         check_number("park_ms", park_ms, least=1, most=PARK_MS_MAX),
     )
-    lists = (keys.ring, keys.pending, keys.active, keys.meta, keys.wake, keys.dead, keys.base)
-    return Call(TRANSITION, lists, args, partial(_answer, keys.queue), keys.queue)
 
 
 def _check_worth(worth: bytes) -> bytes:
@@ -84,3 +117,15 @@ def _answer(queue: str, reply: Reply) -> Taken | Paused:
             case _:
                 pass
     raise refused(TRANSITION, queue, reply)
+
+
+def _awaited(queue: str, reply: Reply) -> Awaited:
+    match reply:
+        case [*told, int(ms)]:
+            # A take that found nothing names a time to wait or says that something is due.
+            is_over = told == [b"empty", 0, 0, 0, [], []]
+            return Awaited(None if is_over else _answer(queue, told), max(0, ms), may_wait=ms >= 0)
+        case ErrorReply(word="UNBLOCKED"):
+            return Awaited(None, 0)  # by an operator, or by a failover
+        case _:
+            raise refused(BLOCKING, queue, reply)

@@ -2,55 +2,55 @@
 
 While the server has more, the next ask follows as soon as a quarter of the slots is free, or nothing runs, or a free
 slot has waited `gather_ms`: jobs of any length are claimed in batches, and no slot stays empty beside long jobs.
-While the server has nothing, the worker parks for two beats, and its parking and asking together cost one command in
-each. It looks after due and lapsed jobs itself then, at the instant that the server names: a slice, then it asks again.
-Between the jobs of a stream it does not park but lingers for a moment and asks for what has gathered.
+
+While the server has nothing, the worker waits there for two beats: where the server has the module the ask itself does,
+else the worker parks, and its parking and asking together cost one command in each. It looks after due and lapsed jobs
+itself then, at the instant that the server names: a slice, then it asks again. While the server keeps an ask nothing
+else may claim, since the slots are promised to it: then upkeep does what is due, and what becomes ready answers the
+ask. Between the jobs of a stream it does not wait there but lingers for a moment and asks for what has gathered.
 
 What cannot be done, since another program damaged the keys, is tried again after a wait that grows up to a beat.
-
-A token that woke the worker is an obligation: its worth goes with the next ask, which hands on what is left of it, or,
-when there is no room for an ask, back to the server. A worker whose asks leave work behind for a while says so like
-one that found it without having been woken: whoever is parked then is woken, however its own wake-up was lost.
 """
 
-import asyncio
-import contextlib
-import logging
-import secrets
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from echomq.batches import BATCH_MAX
 from echomq.clock import Clock, Dice
 from echomq.drivers.aio_parking import AioParking
 from echomq.drivers.backoff import delay_ms
-from echomq.errors import EchoMQError, Unknown
+from echomq.errors import EchoMQError
 from echomq.jobs import Jobs
-from echomq.records import Paused, Taken
-from echomq.transitions.take import PARK_MS_MAX
-from echomq.worker.alarm import Alarm
+from echomq.records import Awaited, Paused, Taken
+from echomq.transitions.call import Call
+from echomq.worker.asking import Asking, Sent
 from echomq.worker.counts import WorkerCounts
+from echomq.worker.held_up import HeldUp
 from echomq.worker.hold import Hold
 from echomq.worker.idle import BEAT, Idle, worth_of
 from echomq.worker.linger import Linger
-from echomq.worker.log import LOG
 from echomq.worker.options import WorkerOptions
-from echomq.worker.repeats import Repeats
+from echomq.worker.room import Room
 from echomq.worker.service import Service, is_final
 from echomq.worker.upkeep import Upkeep
 from echomq.worker.vain import Vain
+from echomq.worker.watch import Watch
 
 __all__ = ["Fetch"]
 
 _WAIT_MAX_MS: Final = 2_000
 
-# Work that is left behind for so long is told to whoever may be parked: a worker that was killed on its way from a
-# wake-up to its ask, or a program that leaves one token for a flood (W27), strands nobody for longer.
-_LEFT_MS: Final = 100
-_WAKE_S: Final = 1.0
-
 # So many rounds in a row that brought nothing are followed at once: other workers may have been quicker.
 _VAIN_AT_ONCE: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """How to wait before the next ask: `ms` at most, for tokens `only` where an ask would be answered at once."""
+
+    ms: float
+    for_tokens_only: bool = False
 
 
 class Fetch(Service):
@@ -74,54 +74,40 @@ class Fetch(Service):
         on_claimed: Callable[[Sequence[Hold]], None],
     ) -> None:
         super().__init__("fetch")
-        self._jobs = jobs
-        self._options = options
         self._counts = counts
-        self._upkeep = upkeep
         self._clock = clock
+        self._upkeep = upkeep
         self._dice = dice
-        self._free = free
         self._on_claimed = on_claimed
-        self._batch = max(1, options.concurrency // 4)
-        self._park_ms = min(2 * options.beat_ms, PARK_MS_MAX)
-        self._watcher = secrets.token_hex(8)
-        self._room = asyncio.Event()
-        self._plenty = asyncio.Event()
-        self._failures = 0
-        self._repeats = Repeats()
-        self._idle = Idle(jobs.queue, counts, new_parking=new_parking, on_held=self._room.set)
+        self._room = Room(free, slots=options.concurrency, gather_ms=options.gather_ms)
+        self._asking = Asking(jobs, options, counts, clock)
+        self._idle = Idle(jobs.queue, counts, new_parking=new_parking, on_held=self._room.look)
         self._linger = Linger(options.gather_ms)
-        self._alarm = Alarm(self._rings)
-        self._worth = b""
-        self._left_since_ms: int | None = None
+        self._watch = Watch(upkeep.nudge)
+        self._failures = 0
         most_ms = min(options.beat_ms, _WAIT_MAX_MS)
         self._dues = Vain(dice, at_once=_VAIN_AT_ONCE, most_ms=most_ms)
-        self._empties = Vain(dice, at_once=_VAIN_AT_ONCE, most_ms=most_ms)
-        self._held_up_repeats = Repeats()
+        self._held_up = HeldUp(jobs.queue, counts, Vain(dice, at_once=_VAIN_AT_ONCE, most_ms=most_ms))
+        self._wait: _Wait | None = None
         self._asks_at_once = False
-        self._asks_later = False
-        self._has_rung = False
         self.is_idle = False
-        """Whether the last answer was that there is nothing to do: upkeep rests, since asking and parking do it."""
+        """Whether the last answer was that there is nothing to do: upkeep rests, since asking and waiting do it."""
 
     def freed(self, *, is_last: bool) -> None:
         """Say that a slot has become free. `is_last`: nothing else runs."""
-        self._room.set()
-        if is_last or self._free() >= self._batch:
-            self._plenty.set()
+        self._room.freed(is_last=is_last)
 
     def scheduled(self, delay_ms: int) -> None:
         """Say that a job of ours was put into `schedule`, due after this time: nobody else is told of it."""
         if not self.is_stopping:
-            self._alarm.due_in(delay_ms)
+            self._watch.alarm.due_in(delay_ms)
 
     def stop(self) -> None:
         """Ask no more."""
         super().stop()
         self._idle.wake()
         self._linger.hurry()
-        self._room.set()
-        self._plenty.set()
+        self._room.hurry()
 
     async def _serve(self) -> None:
         try:
@@ -134,9 +120,10 @@ class Fetch(Service):
                     self.is_idle = False
                     await self._failed(error)
         finally:
-            self._alarm.stop()
-            self._worth = await self._idle.close() or self._worth
-        await self._leave()
+            self._watch.alarm.stop()
+            self._asking.worth = await self._idle.close() or self._asking.worth
+        if self._idle.has_parked and not self._failures:
+            await self._asking.leave()
 
     # --- room -------------------------------------------------------------------------------------------------------
 
@@ -145,211 +132,147 @@ class Fetch(Service):
         at_once, self._asks_at_once = self._asks_at_once, False
         if self.is_stopping:
             return 0
-        if self._free() >= (1 if at_once else self._batch):
-            return self._free()
-        with self._upkeep_does_what_rings():
+        if self._room.free() >= (1 if at_once else self._room.batch):
+            return self._room.free()
+        self._wait = None  # what the last answer said is old by then
+        with self._watch.is_upkeeps():
             return await self._until_room()
 
     async def _until_room(self) -> int:
-        self._plenty.clear()
-        while self._free() <= 0 and not self.is_stopping:
-            if self._worth or self._idle.holds_token:
-                await self._pass_on(self._worth or self._idle.take_held())
+        self._room.begin()
+        while self._room.free() <= 0 and not self.is_stopping:
+            if self._asking.worth or self._idle.holds_token:
+                await self._asking.pass_on(self._asking.worth or self._idle.take_held())
                 continue
-            self._room.clear()
-            await self._room.wait()
-        if self._options.gather_ms and not self._plenty.is_set():
-            try:
-                async with asyncio.timeout(self._options.gather_ms / 1000):
-                    await self._plenty.wait()
-            except TimeoutError:
-                pass
-        return 0 if self.is_stopping else self._free()
+            await self._room.until_news()
+        await self._room.until_plenty()
+        return 0 if self.is_stopping else self._room.free()
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
     async def _ask(self, size: int) -> None:
-        sent_ms = self._clock.monotonic_ms()
-        self._worth = self._worth or self._idle.take_held() or self._of_what_is_left(sent_ms)
-        self._alarm.asked()
-        answer = await self._jobs.take(
-            lease_ms=self._options.lease_ms,
-            size=size,
-            worth=self._worth,
-            watcher=self._watcher,
-            park_ms=self._park_ms,
-        )
-        worth, self._worth = self._worth, b""
-        if self._failures:
-            self._failures = 0
-            self._repeats.over()
+        """Ask, at once or by waiting as the last answer said, and act on the answer."""
+        wait, self._wait = self._wait, None
+        if wait is None:
+            sent = self._begin(size)
+            await self._act_on(await self._asking.take(sent), sent)
+            return
+        until_ms = self._clock.monotonic_ms() + wait.ms
+        if wait.for_tokens_only or not await self._ask_and_wait(size, wait.ms):
+            await self._park(max(0, until_ms - self._clock.monotonic_ms()))
+
+    def _begin(self, size: int) -> Sent:
+        self._watch.alarm.asked()
+        return self._asking.begin(size, self._idle.take_held())
+
+    async def _act_on(self, answer: Taken | Paused, sent: Sent, *, waited_ms: int = 0) -> None:
+        self._failures = 0
+        self._asking.answered(answer)
         match answer:
             case Paused():
                 self.is_idle = False
-                self._left_since_ms = None
-                await self._park(self._park_ms)
+                self._wait_next(self._asking.park_ms)
             case Taken():
-                self._note_taken(answer, worth, sent_ms)
-                self.is_idle = len(answer.jobs) < size and not answer.more
+                self._take(answer, sent, waited_ms)
+                self.is_idle = len(answer.jobs) < sent.size and not answer.more
                 if self.is_idle:
-                    await self._wait(answer)
-                elif not answer.jobs and not answer.broken:
-                    await self._held_up()
+                    await self._rest(answer)
+                elif not answer.jobs and not answer.broken and (wait_ms := self._held_up.wait_ms()):
+                    with self._watch.is_upkeeps():
+                        await self._pause(wait_ms)
             case _:
                 assert_never(answer)
 
-    def _note_taken(self, answer: Taken, worth: bytes, sent_ms: int) -> None:
+    def _take(self, answer: Taken, sent: Sent, waited_ms: int) -> None:
         jobs = answer.jobs
-        if answer.broken:
-            self._note_broken(answer)
+        self._asking.count(answer, is_woken=sent.is_woken or waited_ms > 0)
         if jobs:
-            self._counts.claimed += len(jobs)
-            deadline_ms = sent_ms + self._options.lease_ms
+            deadline_ms = self._asking.deadline_ms(sent, waited_ms)
             self._on_claimed([Hold(job, deadline_ms=deadline_ms) for job in jobs])
-        elif worth not in (b"", BEAT):
-            self._counts.woken_in_vain += 1
         self._linger.asked(len(jobs))
-        if not answer.more:
-            self._left_since_ms = None
-        elif self._left_since_ms is None:
-            self._left_since_ms = sent_ms
         if jobs or answer.broken:
             self._dues.over()
         if jobs or answer.broken or not answer.more:
-            self._empties.over()
-            self._held_up_repeats.over()
+            self._held_up.over()
 
-    def _of_what_is_left(self, now_ms: int) -> bytes:
-        """Return the worth to tell when our asks have left work behind for a while: that of one who was not woken."""
-        since_ms = self._left_since_ms
-        if since_ms is None or now_ms - since_ms < _LEFT_MS:
-            return b""
-        self._left_since_ms = now_ms
-        return BEAT
-
-    async def _wait(self, answer: Taken) -> None:
-        """Do what is due, or park until something is, or somebody wakes us."""
-        self._has_rung = False
+    async def _rest(self, answer: Taken) -> None:
+        """Do what is due, or have the next ask wait until something is, or somebody wakes us."""
+        self._watch.rests()
+        self._asks_at_once = True
         if not answer.due:
             self._dues.over()
-            watches = answer.wait_ms < self._park_ms
-            self._alarm.answered(answer.wait_ms if watches else None)
+            watches = answer.wait_ms < self._asking.park_ms
+            self._watch.alarm.answered(answer.wait_ms if watches else None)
             if self._linger.is_on:
                 await self._gather(answer.wait_ms)
             else:
-                await self._park(answer.wait_ms)
-            return
-        self._asks_at_once = True
-        if await self._upkeep.catch_up():
+                self._wait_next(answer.wait_ms)
+        elif await self._upkeep.catch_up():
             self._dues.over()
         elif wait_ms := self._dues.wait_ms():
             self.is_idle = False  # nobody can promise to watch meanwhile, so upkeep goes by its own clock
-            await self._park(wait_ms)
+            self._wait_next(wait_ms, for_tokens_only=True)
 
-    async def _held_up(self) -> None:
-        """Wait, when it comes to that, since the server says that there is more and gives none of it.
+    async def _failed(self, error: EchoMQError) -> None:
+        self._asking.failed(error)
+        wait_ms = delay_ms(self._failures, self._dice, first_ms=50, last_ms=_WAIT_MAX_MS)
+        if not self.is_stopping:  # what is lost by the stop itself says nothing about the server
+            self._failures += 1
+        await self._pause(wait_ms)
 
-        Not parked: a wake-up that cannot be used is handed on, and would come back to us.
-        """
-        wait_ms = self._empties.wait_ms()
-        if not wait_ms:
-            return
-        self._counts.errors += 1
-        LOG.log(
-            logging.ERROR if self._held_up_repeats.is_loud("held up") else logging.DEBUG,
-            "queue %s: jobs wait in lanes that cannot be served, because their keys are damaged: another program"
-            " wrote to them",
-            self._jobs.queue,
-        )
-        with self._upkeep_does_what_rings():
-            await self._pause(wait_ms)
+    # --- waiting ----------------------------------------------------------------------------------------------------
+
+    def _wait_next(self, ms: float, *, for_tokens_only: bool = False) -> None:
+        self._asks_at_once = True
+        self._wait = _Wait(ms, for_tokens_only)
+
+    async def _ask_and_wait(self, size: int, most_ms: float) -> bool:
+        """Ask so that the server keeps the ask until there is work, and act on the answer. False: it cannot be."""
+        sent: list[Sent] = []
+
+        def new_ask() -> tuple[Call[Awaited], int]:
+            sent.append(self._begin(size))
+            return self._asking.blocking(sent[0])
+
+        with self._watch.does(self._act_while_asking):
+            awaited = await self._idle.ask(new_ask, self._watch.until_ms(most_ms))
+        if awaited is None:
+            return False
+        if awaited.answer is None:
+            self._failures = 0
+            self._asking.answered(None)
+            self._asking.worth = BEAT
+            self._linger.over()
+            self._wait_next(self._asking.park_ms)
+        else:
+            if awaited.waited_ms:
+                self._counts.woken += 1
+            if awaited.waited_ms or (isinstance(awaited.answer, Taken) and awaited.answer.jobs):
+                self._linger.woken()
+            await self._act_on(awaited.answer, sent[0], waited_ms=awaited.waited_ms)
+        return True
+
+    def _act_while_asking(self) -> None:
+        """Have what is due done: what becomes ready answers the ask. While a link is waited for there is none yet."""
+        if self._idle.is_blocked:
+            self._watch.nudge()
+        else:
+            self._idle.wake()
 
     async def _park(self, wait_ms: float) -> None:
-        left_ms = self._alarm.left_ms
-        self._worth = await self._idle.wait(wait_ms if left_ms is None else min(wait_ms, left_ms))
+        with self._watch.does(self._idle.wake):
+            worth = self._asking.worth = await self._idle.wait(self._watch.until_ms(wait_ms))
         self._asks_at_once = True
-        if self._worth == BEAT:
+        if worth == BEAT:
             self._linger.over()
             return
         self._linger.woken()
         # A token that is worth a batch, or all our slots, has its company already, and may be meant for others as well.
-        if self._linger.is_on and worth_of(self._worth) < min(self._free(), max(2, self._batch)):
-            await self._gather(self._park_ms)
+        if self._linger.is_on and worth_of(worth) < min(self._room.free(), max(2, self._room.batch)):
+            await self._gather(self._asking.park_ms)
 
     async def _gather(self, most_ms: float) -> None:
         """Let jobs gather, unless there is something else to do. Those that come now leave tokens, which lie there."""
-        self._asks_at_once = True
-        if not self._has_rung and not self.is_stopping:
-            await self._linger.wait(most_ms)
-
-    def _rings(self) -> None:
-        """Act on the alarm: ask when parked, else let upkeep do it. An ask on its way learns by itself what is due."""
-        self._has_rung = True
-        self._linger.hurry()
-        if self._idle.is_waiting:
-            self._idle.wake()
-        elif self._asks_later:
-            self._nudge_if_rung()
-
-    @contextlib.contextmanager
-    def _upkeep_does_what_rings(self) -> Iterator[None]:
-        """Have upkeep act on the alarm while we neither ask nor park."""
-        self._asks_later = True
-        self._nudge_if_rung()
-        try:
-            yield
-        finally:
-            self._asks_later = False
-
-    def _nudge_if_rung(self) -> None:
-        if self._has_rung:
-            self._has_rung = False
-            self._upkeep.nudge()
-
-    # --- tokens -----------------------------------------------------------------------------------------------------
-
-    async def _pass_on(self, worth: bytes) -> None:
-        """Give a token to somebody who has room. A failure costs the others a beat."""
-        self._worth = b""
-        if worth in (b"", BEAT):
-            return
-        await self._wake(worth_of(worth), watcher=None)
-
-    async def _leave(self) -> None:
-        """Pass on the token that came last, or may have come, and let somebody else watch for due jobs."""
-        if self._idle.has_parked and not self._failures:
-            await self._wake(1 if self._worth in (b"", BEAT) else worth_of(self._worth), watcher=self._watcher)
-
-    async def _wake(self, worth: int, *, watcher: str | None) -> None:
-        try:
-            async with asyncio.timeout(_WAKE_S):
-                await self._jobs.wake(worth=worth, watcher=watcher)
-        except (EchoMQError, TimeoutError) as error:
-            LOG.debug("queue %s: a wake-up could not be passed on: %r", self._jobs.queue, error)
-
-    # --- what goes wrong --------------------------------------------------------------------------------------------
-
-    def _note_broken(self, answer: Taken) -> None:
-        self._counts.broken += len(answer.broken)
-        LOG.error(
-            "queue %s: the rows or keys of %s are damaged, another program wrote to them: they were moved to dead",
-            self._jobs.queue,
-            ", ".join(map(str, answer.broken)),
-        )
-
-    async def _failed(self, error: EchoMQError) -> None:
-        self._counts.errors += 1
-        level = logging.WARNING if self._repeats.is_loud(f"{type(error).__name__} {error}") else logging.DEBUG
-        if isinstance(error, Unknown):
-            LOG.log(
-                level,
-                "queue %s: jobs may have been claimed, and nobody runs them until their lease of %d ms lapses: %s",
-                self._jobs.queue,
-                self._options.lease_ms,
-                error,
-            )
-        else:
-            LOG.log(level, "queue %s: asking for work failed and is tried again: %s", self._jobs.queue, error)
-        wait_ms = delay_ms(self._failures, self._dice, first_ms=50, last_ms=_WAIT_MAX_MS)
-        self._failures += 1
-        await self._pause(wait_ms)
+        if not self._watch.has_rung and not self.is_stopping:
+            with self._watch.does(self._linger.hurry):
+                await self._linger.wait(most_ms)

@@ -1,23 +1,31 @@
-"""How an idle worker waits for work: parked on the server, over a link of its own.
+"""How an idle worker waits for work: on the server, over a link of its own.
 
-Whoever makes jobs ready leaves a token, which ends the wait of one parked worker; its text is how many wake-ups it is
-worth (docs/wire.md, rule 12). What goes wrong with the link never ends a worker: it then finds work by asking alone.
+Where the server has the module it keeps the ask itself until there is work, and the answer brings that work. Else the
+worker is parked: whoever makes jobs ready leaves a token, which ends the wait of one parked worker; its text is how
+many wake-ups it is worth (docs/wire.md, rule 12). Which of the two it is, is found anew on each link. What goes wrong
+with the link never ends a worker: it then finds work by asking alone.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from echomq.batches import BATCH_MAX
 from echomq.drivers.aio_parking import AioParking
-from echomq.errors import Closed, EchoMQError
+from echomq.errors import Closed, Disconnected, EchoMQError
+from echomq.records import Awaited
+from echomq.transitions.call import Call
+from echomq.transitions.take import BLOCKING
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.log import LOG
 from echomq.worker.repeats import Repeats
 from echomq.worker.service import is_final
 
-__all__ = ["BEAT", "Idle", "worth_of"]
+__all__ = ["BEAT", "Idle", "NewAsk", "worth_of"]
+
+NewAsk: TypeAlias = Callable[[], tuple[Call[Awaited], int]]
+"""Makes a call that waits on the server, and says for how many ms at most."""
 
 BEAT: Final = b"beat"
 """The worth that is told after a wait that no token ended."""
@@ -51,6 +59,8 @@ class Idle:
         self._woken = asyncio.Event()
         self._repeats = Repeats()
         self.is_waiting = False
+        self.is_blocked = False
+        """Whether the server keeps an ask: it may claim jobs for us at any time, so nothing else asks meanwhile."""
         self.has_parked = False
 
     @property
@@ -68,6 +78,30 @@ class Idle:
         self._woken.set()
         if self._parking is not None:
             self._parking.wake()
+
+    async def ask(self, new_ask: NewAsk, within_ms: float) -> Awaited | None:
+        """Have the server keep an ask until there is work, and return its answer. None: it cannot be, so `wait`.
+
+        The ask is made, by `new_ask`, when a link is there that takes it, `within_ms` at most. Raises what
+        `AioParking.ask` raises but that nothing was sent.
+        """
+        self.is_waiting = True
+        try:
+            parking = await self._fit_for_asks(within_ms)
+            if parking is None or self._woken.is_set():
+                return None
+            self.is_blocked = self.has_parked = True
+            call, block_ms = new_ask()
+            awaited = await parking.ask(call, block_ms)
+        except Disconnected:
+            return None
+        finally:
+            self.is_waiting = self.is_blocked = False
+        self._woken.clear()
+        self._repeats.over()
+        if awaited is not None and not awaited.may_wait:
+            parking.park_only()
+        return awaited
 
     async def wait(self, wait_ms: float) -> bytes:
         """Park for so long and return the worth to tell at the next ask: a token's, or `BEAT`."""
@@ -91,12 +125,25 @@ class Idle:
         token = None if parking is None else await parking.close()
         return b"" if token is None else self._noted(token)
 
+    async def _fit_for_asks(self, within_ms: float) -> AioParking | None:
+        """Return the link if it takes asks that wait. What is wrong with it is for `wait` to tell."""
+        try:
+            parking = await self._opened()
+            is_fit = not self._woken.is_set() and await parking.can_ask(BLOCKING, within_ms)
+        except EchoMQError:
+            return None
+        return parking if is_fit else None
+
     async def _park(self, wait_ms: float) -> bytes | None:
+        parking = await self._opened()
+        self.has_parked = True
+        return None if self._woken.is_set() else await parking.park(wait_ms)
+
+    async def _opened(self) -> AioParking:
         if self._parking is None:
             self._parking = await self._new_parking()
             self._parking.when_held(self._on_held)
-        self.has_parked = True
-        return None if self._woken.is_set() else await self._parking.park(wait_ms)
+        return self._parking
 
     async def _failed(self, error: EchoMQError, until_s: float) -> None:
         """Wait without the server, and begin anew with a new link when this one is refused for good."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from echomq.drivers import aio_parking
+from echomq.drivers import _aio_recall
 from echomq.drivers.aio import AioClient
 from echomq.drivers.aio_parking import AioParking
 from echomq.errors import Closed, NoPermission, UnexpectedReply, WrongType
@@ -44,7 +44,7 @@ async def _in_time() -> AsyncIterator[None]:
 @pytest.fixture
 def patient_goodbye(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a silent server costs the whole wait, so a slow machine may have it."""
-    monkeypatch.setattr(aio_parking, "_GOODBYE_S", 50.0)
+    monkeypatch.setattr(_aio_recall, "_GOODBYE_S", 50.0)
 
 
 async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:

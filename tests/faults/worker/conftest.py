@@ -8,14 +8,28 @@ import pytest
 from echomq import EchoMQ
 from echomq.worker import shift
 from tests.faults.worker.scene import PATIENCE_S
-from tests.servers import RealServer, valkey_server
+from tests.servers import RealServer, built_module, valkey_server
 
 _numbers = itertools.count()
 
 
+@pytest.fixture(scope="session", params=["scripts", "module"])
+def with_module(request: pytest.FixtureRequest) -> bool:
+    """Whether the server of the test has the module. Without a compiler there is none."""
+    if request.param == "module" and built_module() is None:
+        pytest.skip("no C compiler, so there is no module")
+    return bool(request.param == "module")
+
+
 @pytest.fixture(scope="session")
-def server() -> Iterator[RealServer]:
-    with valkey_server() as started:
+def server_arguments(with_module: bool) -> tuple[str, ...]:
+    """What a server of the test's own is started with."""
+    return ("--loadmodule", str(built_module())) if with_module else ()
+
+
+@pytest.fixture(scope="session")
+def server(server_arguments: tuple[str, ...]) -> Iterator[RealServer]:
+    with valkey_server(*server_arguments) as started:
         yield started
 
 

@@ -10,7 +10,9 @@ from echomq.blocking_jobs import BlockingJobs
 from echomq.errors import EchoMQError
 from echomq.ids import JobId
 from echomq.jobs import Jobs
-from echomq.records import Claimed, Token
+from echomq.records import Awaited, Claimed, Paused, Taken, Token
+from echomq.transitions.call import Call, Transition
+from echomq.transitions.take import BLOCKING
 from echomq.worker.context import Desk
 from echomq.worker.hold import Hold
 
@@ -52,9 +54,15 @@ class HandTime:
 
 
 class FakeParking:
-    """Parks until it is told how the wait ends: by a token, by the time, by an error."""
+    """Parks until it is told how the wait ends: by a token, by the time, by an error.
+
+    With `keeps_asks` its server keeps asks, until it is told what the answer is; None refuses them.
+    """
 
     def __init__(self) -> None:
+        self.keeps_asks = False
+        self.asked: list[Call[Awaited]] = []
+        self._answering: asyncio.Future[Awaited | None] | None = None
         self.waits_ms: list[float] = []
         self.last_token: bytes | None = None
         self.is_closed = False
@@ -73,6 +81,24 @@ class FakeParking:
             self._ending.set_exception(how)
         else:
             self._ending.set_result(how)
+
+    @property
+    def is_asked(self) -> bool:
+        return self._answering is not None
+
+    def answer(self, answer: Taken | Paused | EchoMQError | None, waited_ms: int = 1, *, may_wait: bool = True) -> None:
+        """Answer the ask that is kept; None: its time is over."""
+        assert self._answering is not None
+        if isinstance(answer, EchoMQError):
+            self._answering.set_exception(answer)
+        else:
+            self._answering.set_result(Awaited(answer, waited_ms, may_wait))
+
+    def refuse(self) -> None:
+        """Say that the server keeps no asks after all."""
+        assert self._answering is not None
+        self.keeps_asks = False
+        self._answering.set_result(None)
 
     def bring(self, token: bytes) -> None:
         """Bring a token while nobody is parked."""
@@ -103,9 +129,27 @@ class FakeParking:
         finally:
             self._ending = None
 
+    async def can_ask(self, transition: Transition, wait_ms: float) -> bool:
+        assert transition is BLOCKING
+        return self.keeps_asks
+
+    async def ask(self, call: Call[Awaited], block_ms: int) -> Awaited | None:
+        assert call.args[-1] == block_ms
+        self.asked.append(call)
+        self._answering = asyncio.get_running_loop().create_future()
+        try:
+            return await self._answering
+        finally:
+            self._answering = None
+
+    def park_only(self) -> None:
+        self.keeps_asks = False
+
     def wake(self) -> None:
         if self._ending is not None and not self._ending.done():
             self._ending.set_result(None)
+        if self._answering is not None and not self._answering.done():
+            self._answering.set_result(Awaited(None, 1))
 
     async def close(self) -> bytes | None:
         self.is_closed = True

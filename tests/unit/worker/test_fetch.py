@@ -11,6 +11,7 @@ from echomq.drivers.aio_parking import AioParking
 from echomq.errors import Closed, Disconnected, EchoMQError, Unknown
 from echomq.ids import JobId
 from echomq.jobs import Jobs
+from echomq.keys import QueueKeys
 from echomq.records import Claimed, Paused, Taken
 from echomq.transitions.take import PARK_MS_MAX
 from echomq.worker import upkeep as worker_upkeep
@@ -27,6 +28,7 @@ class Queue:
     """Answers each ask with as many jobs as `ready` and `size` allow, or with the next of `instead`."""
 
     queue = "q"
+    keys = QueueKeys("q")
 
     def __init__(self, ready: int) -> None:
         self.ready = ready
@@ -371,7 +373,7 @@ async def test_a_job_of_ours_that_is_put_off_during_the_stop_sets_no_alarm() -> 
     await bench.parked()
     await bench.end()
     bench.fetch.scheduled(HOUR_MS)
-    assert bench.fetch._alarm.left_ms is None
+    assert bench.fetch._watch.alarm.left_ms is None
 
 
 async def test_a_full_worker_has_upkeep_do_what_is_due() -> None:
