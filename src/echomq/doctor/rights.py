@@ -18,8 +18,10 @@ _WELCOME: Final = {
 
 _ON_A_CHANNEL: Final = frozenset({"publish", "subscribe"})
 
-_NOT_MISSED: Final = frozenset({"select", "client|setname", "hpttl"})
-"""The connection stands, so it needs no more of the first two; a server that lacks the third does without."""
+_NOT_MISSED: Final = {
+    Right.DENIED: ("select", "client|setname"),  # the connection stands, so it needs no more of them
+    Right.ABSENT: ("hpttl",),  # a server without TTLs of fields has none to ask for
+}
 
 _WHY: Final = "docs/wire.md has the whole list: a script that is refused in the middle keeps what it has written"
 
@@ -57,7 +59,7 @@ def rights(told: Told) -> Finding:
 
 def _having(found: Rights, right: Right) -> list[str]:
     """Return the commands of which this is known; where the keys are denied it is not of those that have some."""
-    names = [name for name in RIGHTS if found.of(name) is right and name not in _NOT_MISSED]
+    names = [name for name in RIGHTS if found.of(name) is right and name not in _NOT_MISSED.get(right, ())]
     return [name for name in names if found.keys is not Right.DENIED or name not in ON_KEYS or right is Right.ABSENT]
 
 
