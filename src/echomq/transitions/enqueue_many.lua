@@ -7,9 +7,7 @@
 --        WRONGTYPE the row of one id is no hash, or its lane is damaged, nothing written
 --
 -- Each as enqueue or genqueue. The sets are written first, which a full server refuses: then nothing is written.
---@use is_broken
---@use broken_row
---@use whole
+--@use admit
 --@use need
 --@use look_lane
 --@use look_wake
@@ -33,6 +31,12 @@ for at = more_args_at + 3, #ARGV, 4 do
   end
 end
 look_ahead(base_key, groups)
+local keys = {}
+for place = 1, count do
+  keys[place] = rows .. ARGV[more_args_at + (place - 1) * 4]
+end
+-- Nearly always all of them are new, and one question tells it.
+local are_new = count > 0 and call('EXISTS', unpack(keys)) == 0
 for place = 1, count do
   local at = more_args_at + (place - 1) * 4
   local id, group = ARGV[at], ARGV[at + 3]
@@ -42,8 +46,8 @@ for place = 1, count do
   if ARGV[at + 2] ~= '' then
     whole('max_attempts', ARGV[at + 2], 1, 999999999999999)
   end
-  local job_key = rows .. id
-  local fields = pcall('HLEN', job_key)
+  local job_key = keys[place]
+  local fields = are_new and 0 or pcall('HLEN', job_key)
   if type(fields) == 'table' and is_broken(fields) then
     return broken_row(id)
   end
@@ -51,7 +55,7 @@ for place = 1, count do
     answers[place] = 0
   else
     answers[place], seen[id] = 1, true
-    fresh[#fresh + 1] = at
+    fresh[#fresh + 1] = place
     if fields > 0 then
       skeletons[#skeletons + 1] = job_key
     end
@@ -80,16 +84,10 @@ end
 for _, job_key in ipairs(skeletons) do
   call('DEL', job_key)
 end
-for _, at in ipairs(fresh) do
-  local job_key, cap, group = rows .. ARGV[at], ARGV[at + 2], ARGV[at + 3]
-  local row = { 'state', 'pending', 'attempts', '0', 'payload', ARGV[at + 1] }
-  if group ~= '' then
-    row[7], row[8] = 'group', group
-  end
-  if cap ~= '' then
-    row[#row + 1], row[#row + 2] = 'max_attempts', cap
-  end
-  call('HSET', job_key, unpack(row))
+for _, place in ipairs(fresh) do
+  local at = more_args_at + (place - 1) * 4
+  local cap, group = ARGV[at + 2], ARGV[at + 3]
+  admit(keys[place], 0, 'pending', ARGV[at + 1], cap ~= '' and cap or nil, group ~= '' and group or nil)
 end
 close_lanes(base_key)
 return answers
