@@ -22,6 +22,7 @@ sys.path[:0] = [root for root in [str(Path(__file__).parents[1])] if root not in
 pytest.register_assert_rewrite("tests.harness.case")
 
 from echomq.keys import QueueKeys  # noqa: E402 - after the path
+from tests.features import served, why_not  # noqa: E402
 from tests.harness.bodies import BODIES, open_body  # noqa: E402
 from tests.harness.body import Body  # noqa: E402
 from tests.harness.case import Case  # noqa: E402
@@ -33,6 +34,7 @@ hypothesis.settings.register_profile("ci", deadline=None, print_blob=True, suppr
 hypothesis.settings.register_profile(
     "soak", deadline=None, print_blob=True, suppress_health_check=_QUIET, max_examples=500, stateful_step_count=100
 )
+hypothesis.settings.register_profile("ports", deadline=None, print_blob=True, suppress_health_check=_QUIET)
 hypothesis.settings.load_profile("ci")
 
 _DATABASES = 16
@@ -46,6 +48,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=0.0,
         help="empty the script cache of every server of the run so often a second (0: never)",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(feature): what the server must have, see tests/features.py")
+
+
+def pytest_report_header() -> str:
+    return f"server: {served()}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what the server of this run cannot show, each with the feature that it lacks."""
+    for item in items:
+        for mark in item.iter_markers("needs"):
+            if (reason := why_not(*mark.args)) is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session", autouse=True)

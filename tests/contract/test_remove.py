@@ -7,6 +7,7 @@ from echomq.records import Gone, Locked, Removed
 from echomq.resp.reply import ErrorReply
 from echomq.transitions.enqueue import enqueue
 from echomq.transitions.remove import remove
+from tests.features import needs
 from tests.harness.case import Case
 from tests.harness.jobs import BLUE, J1, J2, J3, RED
 from tests.harness.state import Seed
@@ -81,6 +82,7 @@ def test_a_held_marker_refuses_untouched(case: Case) -> None:
     case.step(remove(case.keys, J1, dedup_id="d"), Removed(J1), case.seed())
 
 
+@needs("field_ttl")
 def test_w36_a_lock_field_with_a_ttl_refuses_until_it_vanishes(case: Case) -> None:
     seed = case.seed().active(J1, 1, ends=-1, lock=b"1")
     seed.field_ttls[case.keys.job(J1)] = {b"lock": 2}

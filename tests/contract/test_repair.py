@@ -5,7 +5,7 @@ import pytest
 from echomq.errors import BadInput
 from echomq.ids import JobId
 from echomq.transitions.repair import repair
-from tests.harness.case import Case
+from tests.harness.case import Case, published_form
 from tests.harness.jobs import J1, J2, J3, J4, J5, J6, PARENT, RED
 from tests.harness.state import Seed, job_number
 
@@ -78,3 +78,10 @@ def test_slices_miss_nothing(case: Case) -> None:
 def test_w44_the_budget_is_one_to_a_thousand(case: Case, budget: int) -> None:
     with pytest.raises(BadInput):
         repair(case.keys, budget=budget)
+
+
+@pytest.mark.parametrize("body", ["lua"], indirect=True)  # other languages call the script
+@pytest.mark.parametrize("cursor", [b"abc", b"-1", b"1.5", b"9" * 25])
+def test_rule_1_a_cursor_that_is_none_is_refused_before_the_first_write(case: Case, cursor: bytes) -> None:
+    case.given(case.seed().row(J6, state=b"active", attempts=1))
+    case.errs(published_form(repair(case.keys), cursor, 1000), "ERR")

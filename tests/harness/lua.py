@@ -195,7 +195,16 @@ def _squeezed(text: bytes) -> bytes:
     return re.sub(rb"\n\s+", b"\n", text)
 
 
-_DUMP = _squeezed(b"""
+_LEFT_OF_LOCK = b"""
+local function left_of_lock(key)
+  local left = redis.pcall('HPTTL', key, 'FIELDS', 1, 'lock')
+  return left.err and -1 or left[1]  -- a server without field TTLs does not know the command
+end
+"""
+
+_DUMP = _squeezed(
+    _LEFT_OF_LOCK
+    + b"""
 local out = {}
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local kind, value, fields = redis.call('TYPE', key).ok, nil, {}
@@ -205,15 +214,14 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
   elseif kind == 'zset' then value = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
   elseif kind == 'hash' then
     value = redis.call('HGETALL', key)
-    if redis.call('HEXISTS', key, 'lock') == 1 then
-      local left = redis.call('HPTTL', key, 'FIELDS', 1, 'lock')[1]
-      if left >= 0 then fields = {{'lock', left}} end
-    end
+    local left = left_of_lock(key)
+    if left >= 0 then fields = {{'lock', left}} end
   end
   out[#out + 1] = {key, kind, value or '', redis.call('PTTL', key), fields}
 end
 return out
-""")
+"""
+)
 
 _DROP = _squeezed(b"""
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -221,7 +229,9 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
 end
 """)
 
-_ADVANCE = _squeezed(b"""
+_ADVANCE = _squeezed(
+    _LEFT_OF_LOCK
+    + b"""
 local span = tonumber(ARGV[1])
 local function text(number) return string.format('%.0f', number) end
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -234,11 +244,9 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
       local at = redis.call('HGET', key, field)
       if at then redis.call('HSET', key, field, text(tonumber(at) - span)) end
     end
-    if redis.call('HEXISTS', key, 'lock') == 1 then
-      local left = redis.call('HPTTL', key, 'FIELDS', 1, 'lock')[1]
-      if left >= 0 and left <= span then redis.call('HDEL', key, 'lock')
-      elseif left > span then redis.call('HPEXPIRE', key, text(left - span), 'FIELDS', 1, 'lock') end
-    end
+    local left = left_of_lock(key)
+    if left >= 0 and left <= span then redis.call('HDEL', key, 'lock')
+    elseif left > span then redis.call('HPEXPIRE', key, text(left - span), 'FIELDS', 1, 'lock') end
   end
   if kind == 'string' and key:sub(-7) == '}:watch' then
     local name, untilms = redis.call('GET', key):match('^(.+) (%-?%d+)$')
@@ -248,4 +256,5 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
   if left >= 0 and left <= span then redis.call('DEL', key)
   elseif left > span then redis.call('PEXPIRE', key, text(left - span)) end
 end
-""")
+"""
+)

@@ -50,6 +50,7 @@ from echomq.transitions.reprocess import reprocess
 from echomq.transitions.retry import retry
 from echomq.transitions.schedule import enqueue_at, enqueue_in
 from echomq.transitions.take import take
+from tests.features import needs
 from tests.harness.case import Case
 from tests.harness.jobs import BLUE, J1, J2, J3, J4, RED
 from tests.harness.state import HOUR
@@ -238,6 +239,12 @@ def test_a_job_held_by_the_others_lock_plane_is_not_removed(echo: Case, other: S
     other.wire.ask("SET", other.row(J1) + b":lock", "1", "PX", 2 * HOUR)
     echo.keeps(remove(echo.keys, J1), Locked(J1))
     other.wire.ask("DEL", other.row(J1) + b":lock")
+    assert echo.body.run(remove(echo.keys, J1)) == Removed(J1)
+
+
+@needs("field_ttl")
+def test_a_job_held_by_the_others_lock_field_is_not_removed(echo: Case, other: Speaker) -> None:
+    lease_by("other", echo, other, J1)
     other.wire.ask("HSET", other.row(J1), "lock", "1")
     other.wire.ask("HPEXPIRE", other.row(J1), 2 * HOUR, "FIELDS", 1, "lock")
     echo.keeps(remove(echo.keys, J1), Locked(J1))

@@ -81,12 +81,15 @@ class _Editor:
         if value:
             self.state[key] = Entry(kind, value, old.ttl if old else None, old.field_ttls if old else ())
 
+    def is_full(self, group: bytes, act: int) -> bool:
+        limit = self.hash(self.keys.group_limit).get(group, b"")
+        return limit.isdigit() and act >= int(limit)  # what is no number limits nothing
+
     def enter_ring(self, group: bytes, act: int) -> None:
         """The ring entry rule R of protocol 0."""
         keys = self.keys
-        limit = self.hash(keys.group_limit).get(group)
         ring = self.list(keys.ring)
-        if group in self.set(keys.paused) or (limit is not None and act >= int(limit)) or group in ring:
+        if group in self.set(keys.paused) or self.is_full(group, act) or group in ring:
             return
         ring.append(group)
         self.list(keys.wake).insert(0, b"1")
@@ -123,8 +126,7 @@ def gclaim(keys: QueueKeys, state: State, now: int, lease: int) -> State:
         flying = edit.hash(keys.group_active)
         act = int(flying.get(group, b"0")) + 1
         flying[group] = b"%d" % act
-        limit = edit.hash(keys.group_limit).get(group)
-        if limit is not None and act >= int(limit):
+        if edit.is_full(group, act):
             _leave_ring(ring, group)
     if not lane:
         _leave_ring(ring, group)

@@ -48,6 +48,7 @@ from echomq.transitions.retry import retry
 from echomq.transitions.schedule import enqueue_at, enqueue_in
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
+from tests.features import has
 from tests.harness.state import HOUR, State
 from tests.stateful import foreign
 from tests.stateful.invariants import View
@@ -61,6 +62,7 @@ hours = st.integers(0, 2)
 policies = st.sampled_from([b"fp", b"id"])
 caps = st.sampled_from([None, 1, 2, 3])
 places = st.sampled_from([None, *GROUPS])
+locks = st.sampled_from(["string", *(["field"] if has("field_ttl") else []), "field without a TTL"])
 
 
 class LockStep(LaneRules):
@@ -285,6 +287,6 @@ class LockStep(LaneRules):
     def damage_the_parent(self, how: str) -> None:
         self.change(foreign.damage_parent(self.keys, self.state, PARENTS[0], how))
 
-    @rule(pick=picks, how=st.sampled_from(["string", "field", "field without a TTL"]))
+    @rule(pick=picks, how=locks)
     def lock(self, pick: int, how: str) -> None:
         self.change(foreign.lock(self.keys, self.state, self.job(pick), how))

@@ -1,6 +1,7 @@
 """The bodies of all transitions run random programs in step: see `lockstep`.
 
-Under the profile ``soak`` (``make soak``) the programs are longer and many more.
+Under the profile ``soak`` (``make soak``) the programs are longer and many more, under ``ports`` (``make ports``) they
+are fewer.
 """
 
 import hypothesis
@@ -14,7 +15,8 @@ from tests.harness.module import ModuleBody
 from tests.servers import RealServer
 from tests.stateful.lockstep import LockStep
 
-_CI_PROGRAMS, _CI_STEPS = 400, 60
+_PROGRAMS = {"ci": 400, "ports": 100}
+_STEPS = 60
 _SOAK_ROUNDS = 10  # each begins with an empty memory of what was tried: one long run would need gigabytes for it
 
 
@@ -30,8 +32,8 @@ def test_a_server_and_the_model_agree_on_random_programs(
             super().__init__((ModelBody(), served), keys)
 
     settings, rounds = hypothesis.settings(), _SOAK_ROUNDS
-    if hypothesis.settings.get_current_profile_name() != "soak":
-        settings, rounds = hypothesis.settings(settings, max_examples=_CI_PROGRAMS, stateful_step_count=_CI_STEPS), 1
+    if (programs := _PROGRAMS.get(hypothesis.settings.get_current_profile_name())) is not None:
+        settings, rounds = hypothesis.settings(settings, max_examples=programs, stateful_step_count=_STEPS), 1
     try:
         for _ in range(rounds):
             run_state_machine_as_test(Programs, settings=settings)

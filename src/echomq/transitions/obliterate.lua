@@ -17,6 +17,7 @@
 --@use is_broken
 --@use delete_job
 --@use own_keys
+--@use scan_from
 
 local call, sub = redis.call, string.sub
 local most = bounded('budget', budget, 1000)
@@ -26,8 +27,8 @@ end
 if force ~= 'force' and call('ZCARD', base_key .. 'active') > 0 then
   return redis.error_reply('EMQSTATE active jobs present')
 end
-local from = cursor and cursor ~= '' and cursor or '0'
--- A cursor that is none ends the script here, before the first write.
+local from = scan_from(cursor)
+-- A cursor that is too large for the server ends the script here, before the first write.
 call('SCAN', from, 'COUNT', 1)
 local rows, lanes = base_key .. 'job:', base_key .. 'g:'
 local sets, last = {}, { meta_key }

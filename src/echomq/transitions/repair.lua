@@ -14,6 +14,7 @@
 --@use look_lane
 --@use make_ready
 --@use own_keys
+--@use scan_from
 --@use close_lanes
 
 local call = redis.call
@@ -21,7 +22,7 @@ local most = bounded('budget', budget, 1000)
 local base = base_key
 local rows = base .. 'job:'
 local sets = { base .. 'pending', base .. 'active', base .. 'schedule', base .. 'dead' }
-local slice = call('SCAN', cursor, 'MATCH', own_keys(rows), 'COUNT', most, 'TYPE', 'hash')
+local slice = call('SCAN', scan_from(cursor), 'MATCH', own_keys(rows), 'COUNT', most, 'TYPE', 'hash')
 local lost = {}
 for place = 1, 4 do
   call('ZCARD', sets[place])
