@@ -5,6 +5,7 @@
 #
 # and for whoever works on echomq:
 #
+#   make ports   the tests that speak to a server, on the other servers that can be had here
 #   make soak    the state machine and the demo's kill, for minutes
 #   make fuzz    the module under the sanitizers, against the scripts (SECONDS=120)
 #   make bench   every benchmark, as ratios within one run
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 CODE := src tests tools bench
 
-.PHONY: demo test check types unit soak fuzz bench tables clean
+.PHONY: demo test check types unit ports soak fuzz bench tables clean
 
 demo: $(VENV)/installed
 	$(BIN)/echomq demo
@@ -37,14 +38,16 @@ unit: $(VENV)/installed
 	@$(BIN)/python -c 'import echomq; assert "site-packages" in echomq.__file__, "the tests must run against the wheel"'
 	$(BIN)/pytest -n 2 --script-flush-hz=50
 
+ports: $(VENV)/installed
+	$(BIN)/python -m tools.ports
+
 soak: $(VENV)/installed
 	$(BIN)/pytest tests/stateful --hypothesis-profile=soak -p no:randomly
 	$(BIN)/python tools/soak_demo.py --times 20
 
 fuzz: $(VENV)/installed
-	$(MAKE) -C module sanitize starve
-	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $$(( $(SECONDS) * 3 / 4 ))
-	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $$(( $(SECONDS) / 4 )) --starve
+	$(MAKE) -C module sanitize
+	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $(SECONDS)
 
 bench: $(VENV)/installed
 	$(BIN)/pip install --quiet --requirement bench/requirements.txt
