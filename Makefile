@@ -46,8 +46,9 @@ soak: $(VENV)/installed
 	$(BIN)/python tools/soak_demo.py --times 20
 
 fuzz: $(VENV)/installed
-	$(MAKE) -C module sanitize
-	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $(SECONDS)
+	$(MAKE) -C module sanitize starve
+	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $$(( $(SECONDS) * 3 / 4 ))
+	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $$(( $(SECONDS) / 4 )) --starve
 
 bench: $(VENV)/installed
 	$(BIN)/pip install --quiet --requirement bench/requirements.txt

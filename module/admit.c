@@ -61,6 +61,7 @@ int emq_enqueue(struct emq_cmd *cmd) {
     struct emq_key *pending = emq_open_given(cmd, PENDING, EMQ_ZSET, true);
     if (wake->wrong) return emq_reply_trouble(cmd, emq_wrong(wake));
     if (pending->wrong) return emq_reply_trouble(cmd, emq_wrong(pending));
+    if (!emq_may_write(cmd, 2)) return REDISMODULE_OK;
 
     bool nobody_woken = emq_length(wake) == 0;
     emq_zadd(cmd, pending, 0, id);
@@ -77,6 +78,7 @@ int emq_genqueue(struct emq_cmd *cmd) {
     if (!may_admit(cmd, row, id, CAP, &cap)) return REDISMODULE_OK;
     struct emq_looked *lane = emq_look_lane(cmd, cmd->argv[GROUP]);
     if (lane->is.troubled) return emq_reply_trouble(cmd, lane->trouble);
+    if (!emq_may_write(cmd, 4)) return REDISMODULE_OK;
 
     emq_put_in_lane(cmd, lane, id);
     admit(cmd, row, cmd->argv[PAYLOAD], cmd->argv[GROUP], cap);

@@ -78,29 +78,44 @@ static void enter(struct emq_bag *bag, uint32_t number) {
     bag->table[slot] = number + 1;
 }
 
-static void widen(struct emq_bag *bag, emq_alloc alloc, void (*release)(void *)) {
+/* A table for so many items; few have none. */
+static bool widen(struct emq_bag *bag, uint32_t count, emq_alloc alloc, void (*release)(void *)) {
+    uint32_t slots = bag->slots ? bag->slots : EMQ_BAG_FIRST * 4;
+    if (count <= EMQ_BAG_FIRST || count * 2 <= bag->slots) return true;
+    while (count * 2 > slots) slots *= 2;
+    uint32_t *table = alloc(slots * sizeof *table);
+    if (table == NULL) return false;
     for (uint32_t i = 0; bag->table == NULL && i < bag->count; i++) {
         struct emq_named *named = emq_bag_at(bag, i);
         named->hash = hash_of(named->name);
     }
     if (bag->table != NULL) release(bag->table);
-    bag->slots = bag->slots ? bag->slots * 2 : EMQ_BAG_FIRST * 4;
-    bag->table = alloc(bag->slots * sizeof *bag->table);
-    memset(bag->table, 0, bag->slots * sizeof *bag->table);
+    bag->table = memset(table, 0, slots * sizeof *table);
+    bag->slots = slots;
     for (uint32_t i = 0; i < bag->count; i++) enter(bag, i);
+    return true;
+}
+
+bool emq_bag_reserve(struct emq_bag *bag, uint32_t more, emq_alloc alloc, void (*release)(void *)) {
+    if (more == 0) return true;
+    for (uint32_t last = chunk_of(bag->count + more - 1); bag->chunks <= last; bag->chunks++) {
+        if (bag->chunks == EMQ_BAG_CHUNKS) return false;
+        char *chunk = alloc(((size_t)EMQ_BAG_FIRST << bag->chunks) * bag->item);
+        if (chunk == NULL) return false;
+        bag->chunk[bag->chunks] = chunk;
+    }
+    return widen(bag, bag->count + more, alloc, release);
 }
 
 void *emq_bag_add(struct emq_bag *bag, struct emq_text name, emq_alloc alloc, void (*release)(void *)) {
-    uint32_t number = bag->count, k = chunk_of(number);
-    if (k == bag->chunks) bag->chunk[bag->chunks++] = alloc(((size_t)EMQ_BAG_FIRST << k) * bag->item);
-    struct emq_named *named = emq_bag_at(bag, number);
+    if (!emq_bag_reserve(bag, 1, alloc, release)) return NULL;
+    struct emq_named *named = emq_bag_at(bag, bag->count);
     named->name = name;
-    if (bag->table != NULL) named->hash = hash_of(name);
     bag->lengths |= length_bit(name);
+    if (bag->table != NULL) {
+        named->hash = hash_of(name);
+        enter(bag, bag->count);
+    }
     bag->count++;
-    if (bag->count * 2 > bag->slots && bag->count > EMQ_BAG_FIRST)
-        widen(bag, alloc, release);
-    else if (bag->table != NULL)
-        enter(bag, number);
     return named;
 }

@@ -6,10 +6,13 @@
 #ifndef EMQ_BAG_H
 #define EMQ_BAG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef EMQ_BAG_FIRST
 #define EMQ_BAG_FIRST 16
+#endif
 #define EMQ_BAG_CHUNKS 24
 
 struct emq_text {
@@ -33,13 +36,15 @@ struct emq_bag {
     char *chunk[EMQ_BAG_CHUNKS];
 };
 
-typedef void *(*emq_alloc)(size_t bytes);
+typedef void *(*emq_alloc)(size_t bytes); /* NULL: there is no memory */
 
 void emq_bag_open(struct emq_bag *bag, size_t item, void *first);
 void emq_bag_close(struct emq_bag *bag, void (*release)(void *block));
 void *emq_bag_at(const struct emq_bag *bag, uint32_t number);
 void *emq_bag_find(const struct emq_bag *bag, struct emq_text name); /* the first of that name, or NULL */
-/* Returns a new item with its name set and all else as the memory had it. The allocator must not return NULL. */
+/* Sees to it that so many more items can be added without memory. False: there is none, and no item is lost. */
+bool emq_bag_reserve(struct emq_bag *bag, uint32_t more, emq_alloc alloc, void (*release)(void *));
+/* Returns a new item with its name set and all else as the memory had it; NULL: there is no memory. */
 void *emq_bag_add(struct emq_bag *bag, struct emq_text name, emq_alloc alloc, void (*release)(void *));
 
 #endif

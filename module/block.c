@@ -86,6 +86,7 @@ static bool answer_found(struct take *take) {
         return true;
     }
     if (!clears(take)) return false;
+    if (!take_may_write(take)) return true;
     take_write(take);
     if (!take_is_more(take)) return false;
     take_reply(take);
@@ -158,12 +159,15 @@ static void forget(RedisModuleCtx *ctx, void *waiting) {
     RedisModule_Free(waiting);
 }
 
-static void wait(struct take *take, long long for_ms) {
+/* False: there is no memory for it, and the caller has to be answered. */
+static bool wait(struct take *take, long long for_ms) {
     struct emq_cmd *cmd = take->cmd;
     RedisModuleString *keys[] = {cmd->argv[TAKE_PENDING], cmd->argv[TAKE_RING], cmd->argv[TAKE_WAKE]};
-    struct waiting *waiting = RedisModule_Alloc(sizeof *waiting);
+    struct waiting *waiting = emq_try_alloc(sizeof *waiting);
+    if (waiting == NULL) return false;
     *waiting = (struct waiting){cmd->spec, clock_ms()};
     RedisModule_BlockClientOnKeys(cmd->ctx, look_again, time_is_over, forget, for_ms, keys, 3, waiting);
+    return true;
 }
 
 /* A token that lies in a paused queue is taken off: while it lies there, no other one brings the key into being. */
@@ -174,8 +178,8 @@ static void wait_for_resume(struct take *take) {
     } else if (emq_length(wake) > 0) {
         emq_lpop(take->cmd, wake, 1);
         take_reply_paused(take);
-    } else {
-        wait(take, take->block_ms);
+    } else if (!wait(take, take->block_ms)) {
+        take_reply_paused(take);
     }
 }
 
@@ -190,11 +194,10 @@ void take_or_wait(struct take *take) {
     bool has_answer = has_found(take) || take->parking.due || take_is_more(take);
     if (has_answer) take->waited_ms = 0;
     take_write(take);
-    if (!may || has_answer || take_is_more(take) || take->parking.begins) {
+    long long for_ms = take->parking.wait_ms < take->block_ms ? take->parking.wait_ms : take->block_ms;
+    if (!may || has_answer || take_is_more(take) || take->parking.begins || !wait(take, for_ms)) {
         call_others(take);
         take_reply(take);
-    } else {
-        wait(take, take->parking.wait_ms < take->block_ms ? take->parking.wait_ms : take->block_ms);
     }
 }
 

@@ -85,6 +85,7 @@ int emq_claim(struct emq_cmd *cmd) {
         walk.misplaced[i].lane = emq_look_lane(cmd, walk.misplaced[i].group);
         if (walk.misplaced[i].lane->is.troubled) return emq_reply_trouble(cmd, walk.misplaced[i].lane->trouble);
     }
+    if (!emq_may_write(cmd, 4)) return REDISMODULE_OK;
 
     for (uint32_t i = 0; i < walk.walked; i++) emq_zrem(cmd, pending, walk.ids[i]);
     for (uint32_t i = 0; i < walk.astray; i++) {

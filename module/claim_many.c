@@ -58,6 +58,7 @@ int emq_claim_many(struct emq_cmd *cmd) {
     plan(cmd, &claim, pending, room, most + EMQ_SPARE);
     struct emq_trouble trouble = emq_sort_out(cmd, &claim.odds);
     if (trouble.fault != EMQ_SOUND) return emq_reply_trouble(cmd, trouble);
+    if (!emq_may_write(cmd, emq_strings_for(claim.served, &claim.odds))) return REDISMODULE_OK;
 
     uint32_t first = claim.walked < EMQ_BATCH_MAX ? claim.walked : EMQ_BATCH_MAX;
     emq_zrem_all(cmd, pending, claim.ids, first);

@@ -15,7 +15,7 @@ void emq_begin(struct emq_cmd *cmd, RedisModuleCtx *ctx, const struct emq_spec *
     cmd->base = (struct emq_text){"", 0};
     cmd->now_ms = 0;
     cmd->joined_flat = cmd->ended = cmd->room = 0;
-    cmd->has_ceiling = false;
+    cmd->has_ceiling = cmd->starved = cmd->writes = false;
     memset(cmd->place, 0, sizeof cmd->place);
     emq_bag_open(&cmd->keys, sizeof(struct emq_key), cmd->first_keys);
     emq_bag_open(&cmd->lanes, sizeof(struct emq_looked), cmd->first_lanes);
@@ -45,31 +45,29 @@ long long emq_now(struct emq_cmd *cmd) {
     return cmd->now_ms;
 }
 
-RedisModuleString *emq_own(struct emq_cmd *cmd, RedisModuleString *string) {
-    if (string == NULL) return NULL;
-    if (cmd->owned_count == cmd->owned_room) {
-        RedisModuleString **wider = RedisModule_Alloc(2 * cmd->owned_room * sizeof *wider);
-        memcpy(wider, cmd->owned, cmd->owned_count * sizeof *wider);
-        if (cmd->owned != cmd->first_owned) RedisModule_Free(cmd->owned);
-        cmd->owned = wider;
-        cmd->owned_room *= 2;
-    }
-    cmd->owned[cmd->owned_count++] = string;
-    return string;
-}
-
 RedisModuleString *emq_number(struct emq_cmd *cmd, long long number) {
     if (number == 0 || number == 1) return emq_words[number == 0 ? EMQ_ZERO : EMQ_ONE];
     return emq_own(cmd, RedisModule_CreateStringFromLongLong(NULL, number));
 }
 
+/* Grows as the server's own strings do. */
+static RedisModuleString *join_long(struct emq_cmd *cmd, const struct emq_text *parts, size_t count, const char *between,
+                                    size_t between_len) {
+    RedisModuleString *joined = RedisModule_CreateString(NULL, parts[0].at, parts[0].len);
+    for (size_t i = 1; i < count; i++) {
+        if (between_len > 0) RedisModule_StringAppendBuffer(NULL, joined, between, between_len);
+        RedisModule_StringAppendBuffer(NULL, joined, parts[i].at, parts[i].len);
+    }
+    return emq_own(cmd, joined);
+}
+
 RedisModuleString *emq_join(struct emq_cmd *cmd, const struct emq_text *parts, size_t count, const char *between,
                             size_t between_len) {
-    char small[256];
+    char small[256], *end = small;
     small[0] = '\0';
     size_t len = between_len * (count - 1);
     for (size_t i = 0; i < count; i++) len += parts[i].len;
-    char *text = len <= sizeof small ? small : RedisModule_Alloc(len), *end = text;
+    if (len > sizeof small) return join_long(cmd, parts, count, between, between_len);
     for (size_t i = 0; i < count; i++) {
         if (i > 0) {
             memcpy(end, between, between_len);
@@ -78,9 +76,7 @@ RedisModuleString *emq_join(struct emq_cmd *cmd, const struct emq_text *parts, s
         memcpy(end, parts[i].at, parts[i].len);
         end += parts[i].len;
     }
-    RedisModuleString *joined = emq_own(cmd, RedisModule_CreateString(NULL, text, len));
-    if (text != small) RedisModule_Free(text);
-    return joined;
+    return emq_own(cmd, RedisModule_CreateString(NULL, small, len));
 }
 
 struct emq_text emq_text_of(const RedisModuleString *string) {

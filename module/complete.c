@@ -49,6 +49,7 @@ int emq_complete(struct emq_cmd *cmd) {
     struct emq_key *kept = keep_ms > 0 ? emq_open_result(cmd, row) : NULL;
     /* What is there of another type is replaced; a key that this command has for something else is not. */
     if (kept != NULL && kept->open == NULL) return emq_reply_trouble(cmd, emq_wrong(kept));
+    if (!emq_may_write(cmd, 16)) return REDISMODULE_OK;
 
     /* The last look and the first write at once. */
     if (!emq_leave_active(cmd, active, id, lane)) return emq_reply_not_held(cmd, lane);

@@ -141,6 +141,7 @@ int emq_complete_many(struct emq_cmd *cmd) {
     struct emq_trouble ceiling = emq_look_ceiling(cmd, active);
     if (active->wrong && (batch.count > 0 || ceiling.fault != EMQ_SOUND)) return emq_reply_trouble(cmd, emq_wrong(active));
     if (!look(cmd, &batch)) return REDISMODULE_OK;
+    if (!emq_may_write(cmd, 8 * (size_t)batch.over + 2 * (size_t)batch.completed + 8)) return REDISMODULE_OK;
     if (batch.completed == 0) return answer(cmd, &batch);
 
     retire(cmd, &batch);

@@ -4,10 +4,11 @@
  *
  *   1. parse    arguments in their one spelling: emq_argument, emq_optional. A bad one is answered, nothing is done
  *   2. look     open what the command depends on, in the order in which the script judges it; answer early
- *   3. write    only emq_z..., emq_h..., emq_l..., emq_delete, which cannot fail after the looks, replicate themselves as
+ *   3. gate     emq_may_write: the memory for what follows is there
+ *   4. write    only emq_z..., emq_h..., emq_l..., emq_delete, which cannot fail after the looks, replicate themselves as
  *               the core command of that name, tell keyspace listeners, and touch WATCH
- *   4. close    emq_close_lanes, when a lane, the flat set or a lease under a ceiling was changed
- *   5. reply
+ *   5. close    emq_close_lanes, when a lane, the flat set or a lease under a ceiling was changed
+ *   6. reply
  *
  * Reading and judging come before the first write, so a refusal changes nothing. Nobody frees: keys, strings and lanes
  * belong to the running command and end with it. The native key API is used for everything it has (sets have none:
@@ -21,8 +22,9 @@
  * A key is opened once in a command however often it is named, and for one type: emq_open finds it again. Whoever names
  * one key for two types is answered WRONGTYPE. So no two handles ever write to the same key.
  *
- * Memory: strings and keys come from the server's allocator, which ends the process when the machine has none left, as
- * for each of its own commands; it never returns NULL. So there is no failure to handle between a write and the reply. */
+ * Memory: what the module itself asks for may be lacking (memory.c). Then a command is refused at its gate. Strings and
+ * values come from the server's allocator, which ends the process when the machine has no memory left, as for each of its
+ * own commands. */
 #ifndef EMQ_H
 #define EMQ_H
 
@@ -134,6 +136,9 @@ struct emq_looked {
 struct emq_spec;
 
 #define EMQ_TEXTS 16
+#ifndef EMQ_OWNED_FIRST
+#define EMQ_OWNED_FIRST 64
+#endif
 
 struct emq_cmd {
     RedisModuleCtx *ctx;
@@ -147,12 +152,16 @@ struct emq_cmd {
     long long joined_flat, ended;
     long long room;   /* what the queue's ceiling left before; below 0 when more are in flight */
     bool has_ceiling; /* room is known */
+    bool starved;     /* the machine gave no memory: nothing is written, and the answer says so */
+    bool writes;      /* from the gate on */
     struct emq_bag keys, lanes;
     RedisModuleString **owned;
     uint32_t owned_count, owned_room;
     struct emq_key first_keys[EMQ_BAG_FIRST];
     struct emq_looked first_lanes[EMQ_BAG_FIRST];
-    RedisModuleString *first_owned[32];
+    RedisModuleString *first_owned[EMQ_OWNED_FIRST];
+    struct emq_key no_key;
+    struct emq_looked no_lane;
     struct emq_text texts[EMQ_TEXTS]; /* see emq_said */
 };
 
@@ -167,7 +176,7 @@ void emq_end(struct emq_cmd *cmd);
 
 /* Server time in whole Unix ms, the same throughout a command: what TIME says in a script. */
 long long emq_now(struct emq_cmd *cmd);
-/* Gives a string to the command, which frees it at its end. NULL is passed on. */
+/* Gives a string to the command, which frees it at its end. NULL is passed on. Go on with what it returns. */
 RedisModuleString *emq_own(struct emq_cmd *cmd, RedisModuleString *string);
 /* As a text that is copied or told. Not for a key's own value: the commonest ones are shared. */
 RedisModuleString *emq_number(struct emq_cmd *cmd, long long number);
@@ -178,6 +187,19 @@ RedisModuleString *emq_join(struct emq_cmd *cmd, const struct emq_text *parts, s
 
 RedisModuleString *emq_instant(struct emq_cmd *cmd, long long ms);
 RedisModuleString *emq_name_at(struct emq_cmd *cmd, enum emq_place place, const char *suffix);
+
+/* ---- memory.c ---------------------------------------------------------------------------------------------------- */
+
+void *emq_try_alloc(size_t bytes);
+void emq_starve(struct emq_cmd *cmd); /* there was no memory */
+/* What is found where the machine gave no memory for a key or a lane: of another type, and damaged. */
+struct emq_key *emq_no_key(struct emq_cmd *cmd, enum emq_kind kind);
+struct emq_looked *emq_no_lane(struct emq_cmd *cmd);
+/* True: memory was lacking, and that was answered. The functions of reply.c see to it by themselves. */
+bool emq_is_starved(struct emq_cmd *cmd);
+/* The gate before the first write: afterwards so many strings can be made, and one for each lane that was looked at.
+ * False: the answer was given. */
+bool emq_may_write(struct emq_cmd *cmd, size_t strings);
 
 /* ---- keys.c: opening and reading; nothing is written --------------------------------------------------------------*/
 

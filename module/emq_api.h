@@ -187,6 +187,7 @@ typedef struct {
     X(RedisModuleString *, CreateStringFromLongLong, (RedisModuleCtx *ctx, long long number))                          \
     X(void, RetainString, (RedisModuleCtx *ctx, RedisModuleString *str))                                               \
     X(void, FreeString, (RedisModuleCtx *ctx, RedisModuleString *str))                                                 \
+    X(int, StringAppendBuffer, (RedisModuleCtx *ctx, RedisModuleString *str, const char *buf, size_t len))             \
     X(const char *, StringPtrLen, (const RedisModuleString *str, size_t *len))                                         \
     X(RedisModuleKey *, OpenKey, (RedisModuleCtx *ctx, RedisModuleString *name, int mode))                             \
     X(void, CloseKey, (RedisModuleKey *key))                                                                           \
@@ -243,6 +244,7 @@ typedef struct {
     X(int, ReplyWithStringBuffer, (RedisModuleCtx *ctx, const char *buf, size_t len))
 
 #define EMQ_API_WELCOME(X)                                                                                             \
+    X(void *, TryAlloc, (size_t bytes))                                                                                \
     X(long long, CachedMicroseconds, (void))                                                                           \
     X(uint64_t, MonotonicMicroseconds, (void))                                                                         \
     X(int, RegisterBoolConfig,                                                                                         \

@@ -92,6 +92,7 @@ int emq_enqueue_many(struct emq_cmd *cmd) {
         struct emq_key *wake = emq_at(cmd, EMQ_AT_WAKE);
         if (wake->wrong) return emq_reply_trouble(cmd, emq_wrong(wake));
     }
+    if (!emq_may_write(cmd, 4)) return REDISMODULE_OK;
 
     emq_zadd_all(cmd, pending, 0, all.flat, all.flats);
     cmd->joined_flat = all.flats;

@@ -26,6 +26,7 @@ int emq_extend_many(struct emq_cmd *cmd) {
             refused[refusals++] = *job;
         }
     }
+    if (!emq_may_write(cmd, 1)) return REDISMODULE_OK;
     emq_zadd_all(cmd, active, emq_now(cmd) + lease_ms, kept, keeps);
     return emq_reply_ids(cmd, refused, refusals);
 }

@@ -12,10 +12,10 @@ enum emq_head emq_judge_head(struct emq_cmd *cmd, RedisModuleString *id, RedisMo
         RedisModule_HashGet(row->open, REDISMODULE_HASH_NONE, emq_words[EMQ_ATTEMPTS], &attempts,
                             emq_words[EMQ_PAYLOAD], &payload, emq_words[EMQ_GROUP], &home, emq_words[EMQ_UNSPENT],
                             &unspent, NULL);
-        emq_own(cmd, attempts);
-        emq_own(cmd, payload);
-        emq_own(cmd, home);
-        emq_own(cmd, unspent);
+        attempts = emq_own(cmd, attempts);
+        payload = emq_own(cmd, payload);
+        home = emq_own(cmd, home);
+        unspent = emq_own(cmd, unspent);
     }
     if (attempts == NULL && !row->wrong) return EMQ_HEAD_NONE;
     bool is_misplaced = !row->wrong && !emq_same(home, group);
@@ -46,6 +46,8 @@ struct emq_trouble emq_sort_out(struct emq_cmd *cmd, struct emq_odds *odds) {
     }
     return odds->homes == odds->count ? sound : emq_wrong(emq_at(cmd, EMQ_AT_DEAD));
 }
+
+size_t emq_strings_for(uint32_t served, const struct emq_odds *odds) { return (size_t)served + 2 * odds->count + 8; }
 
 void emq_send_off(struct emq_cmd *cmd, struct emq_odds *odds) {
     for (uint32_t i = 0; i < odds->count; i++) {

@@ -36,6 +36,8 @@ enum emq_head emq_judge_head(struct emq_cmd *cmd, RedisModuleString *id, RedisMo
                              struct emq_ready *job, struct emq_odds *odds);
 /* Where the odd ones go. Trouble is the reply; before the first write. */
 struct emq_trouble emq_sort_out(struct emq_cmd *cmd, struct emq_odds *odds);
+/* How many strings the writes of a claim make, at most. */
+size_t emq_strings_for(uint32_t served, const struct emq_odds *odds);
 /* Writes it, when all have left the set. */
 void emq_send_off(struct emq_cmd *cmd, struct emq_odds *odds);
 void emq_lease_all(struct emq_cmd *cmd, struct emq_key *active, struct emq_ready *jobs, uint32_t count,

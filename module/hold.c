@@ -16,6 +16,7 @@ int emq_extend(struct emq_cmd *cmd) {
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     /* Never creates a lease: a job that was reaped or scheduled would stand in two places. */
     if (!emq_zscore(active, id, &score)) return emq_reply_stale(cmd);
+    if (!emq_may_write(cmd, 1)) return REDISMODULE_OK;
     emq_zadd(cmd, active, emq_now(cmd) + lease_ms, id);
     return emq_reply_number(cmd, 1);
 }
@@ -41,6 +42,7 @@ int emq_release(struct emq_cmd *cmd) {
     if (trouble.fault == EMQ_SOUND) trouble = emq_wrong(active);
     if (trouble.fault != EMQ_SOUND) return emq_reply_trouble(cmd, trouble);
     if (!emq_zscore(active, id, &score)) return emq_reply_word(cmd, "stale");
+    if (!emq_may_write(cmd, 4)) return REDISMODULE_OK;
 
     emq_leave_active(cmd, active, id, lane);
     RedisModuleString *pairs[] = {emq_words[EMQ_UNSPENT], emq_number(cmd, handed_back + 1)};

@@ -60,6 +60,7 @@ RedisModuleString *emq_name_at(struct emq_cmd *cmd, enum emq_place place, const 
     if (queue == NULL) return emq_join(cmd, parts, 2, "", 0);
     if (queue->names[place] == NULL) {
         RedisModuleString *name = emq_join(cmd, parts, 2, "", 0);
+        if (cmd->starved) return name; /* it may be no name */
         RedisModule_RetainString(NULL, name);
         queue->names[place] = name;
         return name;

@@ -38,7 +38,11 @@ static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_
 /* Takes the name over when `owns` says so. */
 static struct emq_key *open_new(struct emq_cmd *cmd, RedisModuleString *name, struct emq_text text, bool owns,
                                 enum emq_kind kind, bool writes) {
-    struct emq_key *key = emq_bag_add(&cmd->keys, text, RedisModule_Alloc, RedisModule_Free);
+    struct emq_key *key = emq_bag_add(&cmd->keys, text, emq_try_alloc, RedisModule_Free);
+    if (key == NULL) {
+        if (owns) RedisModule_FreeString(NULL, name);
+        return emq_no_key(cmd, kind);
+    }
     key->name = name;
     key->owns_name = owns;
     key->kind = kind;
@@ -50,7 +54,8 @@ static struct emq_key *open_new(struct emq_cmd *cmd, RedisModuleString *name, st
 static struct emq_key *again(struct emq_cmd *cmd, struct emq_key *key, enum emq_kind kind, bool writes) {
     if (key->kind != kind) {
         /* Whoever looks for the name finds the first. Without a handle: two would write past each other. */
-        struct emq_key *other = emq_bag_add(&cmd->keys, key->named.name, RedisModule_Alloc, RedisModule_Free);
+        struct emq_key *other = emq_bag_add(&cmd->keys, key->named.name, emq_try_alloc, RedisModule_Free);
+        if (other == NULL) return emq_no_key(cmd, kind);
         *other = (struct emq_key){.named = other->named, .name = key->name, .kind = kind, .wrong = true};
         return other;
     }
@@ -75,26 +80,27 @@ struct emq_key *emq_open_given(struct emq_cmd *cmd, int place, enum emq_kind kin
     return open_named(cmd, cmd->argv[place], emq_said(cmd, place), kind, writes);
 }
 
+/* The string that a name of many bytes is made in stands for the key if that is new. */
+static struct emq_key *open_long(struct emq_cmd *cmd, const struct emq_text parts[4], enum emq_kind kind, bool writes) {
+    RedisModuleString *whole = RedisModule_CreateString(NULL, parts[0].at, parts[0].len);
+    for (int i = 1; i < 4; i++) RedisModule_StringAppendBuffer(NULL, whole, parts[i].at, parts[i].len);
+    struct emq_key *key = emq_bag_find(&cmd->keys, emq_text_of(whole));
+    if (key == NULL) return open_new(cmd, whole, emq_text_of(whole), true, kind, writes);
+    RedisModule_FreeString(NULL, whole);
+    return again(cmd, key, kind, writes);
+}
+
 struct emq_key *emq_open_below(struct emq_cmd *cmd, const char *infix, struct emq_text name, const char *suffix,
                                enum emq_kind kind, bool writes) {
-    char small[256];
-    size_t infix_len = strlen(infix), suffix_len = strlen(suffix);
-    struct emq_text text = {small, cmd->base.len + infix_len + name.len + suffix_len};
-    char *whole = text.len <= sizeof small ? small : RedisModule_Alloc(text.len), *end = whole;
-    text.at = whole;
-    memcpy(end, cmd->base.at, cmd->base.len);
-    memcpy(end += cmd->base.len, infix, infix_len);
-    memcpy(end += infix_len, name.at, name.len);
-    memcpy(end += name.len, suffix, suffix_len);
+    char small[256], *end = small;
+    const struct emq_text parts[4] = {cmd->base, emq_literal(infix), name, emq_literal(suffix)};
+    struct emq_text text = {small, parts[0].len + parts[1].len + parts[2].len + parts[3].len};
+    if (text.len > sizeof small) return open_long(cmd, parts, kind, writes);
+    for (int i = 0; i < 4; end += parts[i++].len) memcpy(end, parts[i].at, parts[i].len);
     struct emq_key *key = emq_bag_find(&cmd->keys, text);
-    if (key != NULL) {
-        key = again(cmd, key, kind, writes);
-    } else {
-        RedisModuleString *whole_name = RedisModule_CreateString(NULL, text.at, text.len);
-        key = open_new(cmd, whole_name, emq_text_of(whole_name), true, kind, writes);
-    }
-    if (whole != small) RedisModule_Free(whole);
-    return key;
+    if (key != NULL) return again(cmd, key, kind, writes);
+    RedisModuleString *whole = RedisModule_CreateString(NULL, text.at, text.len);
+    return open_new(cmd, whole, emq_text_of(whole), true, kind, writes);
 }
 
 struct emq_key *emq_at(struct emq_cmd *cmd, enum emq_place place) {
@@ -132,7 +138,7 @@ void emq_hget_three(struct emq_cmd *cmd, struct emq_key *key, const enum emq_wor
     if (key->wrong || key->open == NULL) return;
     RedisModule_HashGet(key->open, REDISMODULE_HASH_NONE, emq_words[fields[0]], &values[0], emq_words[fields[1]],
                         &values[1], emq_words[fields[2]], &values[2], NULL);
-    for (int i = 0; i < 3; i++) emq_own(cmd, values[i]);
+    for (int i = 0; i < 3; i++) values[i] = emq_own(cmd, values[i]);
 }
 
 bool emq_zscore(struct emq_key *key, RedisModuleString *member, double *score) {

@@ -101,6 +101,7 @@ static int take_turn(struct emq_cmd *cmd, struct turn *turn, long long lease_ms)
     plan(cmd, turn);
     struct emq_trouble trouble = emq_sort_out(cmd, &turn->odds);
     if (trouble.fault != EMQ_SOUND) return emq_reply_trouble(cmd, trouble);
+    if (!emq_may_write(cmd, emq_strings_for(turn->served, &turn->odds))) return REDISMODULE_OK;
 
     for (uint32_t i = 0; i < turn->leaves; i++) emq_zrem(cmd, turn->leaving[i].lane->set, turn->leaving[i].id);
     turn_ring(cmd, turn);

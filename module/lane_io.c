@@ -10,7 +10,8 @@ static struct emq_trouble first_of(struct emq_trouble one, struct emq_trouble ot
 
 static struct emq_looked *remember(struct emq_cmd *cmd, RedisModuleString *group) {
     struct emq_text name = emq_text_of(group);
-    struct emq_looked *lane = emq_bag_add(&cmd->lanes, name, RedisModule_Alloc, RedisModule_Free);
+    struct emq_looked *lane = emq_bag_add(&cmd->lanes, name, emq_try_alloc, RedisModule_Free);
+    if (lane == NULL) return NULL;
     lane->is = (struct emq_lane){0};
     lane->group = group;
     lane->closes = true;
@@ -43,6 +44,7 @@ struct emq_looked *emq_look_lane(struct emq_cmd *cmd, RedisModuleString *group) 
     struct emq_looked *lane = known(cmd, group);
     if (lane != NULL) return lane;
     lane = remember(cmd, group);
+    if (lane == NULL) return emq_no_lane(cmd);
     read_lane(cmd, lane);
     struct emq_lane *is = &lane->is;
     is->ringless = emq_at(cmd, EMQ_AT_RING)->wrong;
@@ -62,6 +64,7 @@ struct emq_looked *emq_meet_lane(struct emq_cmd *cmd, RedisModuleString *group) 
     struct emq_looked *lane = known(cmd, group);
     if (lane != NULL) return lane;
     lane = remember(cmd, group);
+    if (lane == NULL) return emq_no_lane(cmd);
     read_lane(cmd, lane);
     struct emq_lane *is = &lane->is;
     double score;

@@ -67,6 +67,7 @@ int emq_promote(struct emq_cmd *cmd) {
     if (slice.deads > 0 && emq_at(cmd, EMQ_AT_DEAD)->wrong) {
         return emq_reply_trouble(cmd, emq_wrong(emq_at(cmd, EMQ_AT_DEAD)));
     }
+    if (!emq_may_write(cmd, 2 * (size_t)slice.damages + 4)) return REDISMODULE_OK;
 
     move(cmd, &slice, schedule, pending);
     return emq_reply_number(cmd, slice.dues);

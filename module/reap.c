@@ -134,6 +134,7 @@ int emq_reap(struct emq_cmd *cmd) {
         uncounted = emq_look_counter(cmd, emq_at(cmd, EMQ_AT_FAILED), emq_words[EMQ_COUNT], &counted);
     }
     emq_look_ceiling(cmd, active); /* whether its wake-ups can be written stops no batch */
+    if (!emq_may_write(cmd, 12 * (size_t)reaping.deads + 8)) return REDISMODULE_OK;
 
     long long deaths = move(cmd, &reaping, active);
     if (deaths > 0 && uncounted.fault == EMQ_SOUND) {

@@ -4,9 +4,12 @@
 
 #include "emq.h"
 
-int emq_reply_number(struct emq_cmd *cmd, long long number) { return RedisModule_ReplyWithLongLong(cmd->ctx, number); }
+int emq_reply_number(struct emq_cmd *cmd, long long number) {
+    return emq_is_starved(cmd) ? REDISMODULE_OK : RedisModule_ReplyWithLongLong(cmd->ctx, number);
+}
 
 int emq_reply_word(struct emq_cmd *cmd, const char *word) {
+    if (emq_is_starved(cmd)) return REDISMODULE_OK;
     RedisModule_ReplyWithArray(cmd->ctx, 1);
     return RedisModule_ReplyWithStringBuffer(cmd->ctx, word, strlen(word));
 }
@@ -15,6 +18,7 @@ int emq_reply_word(struct emq_cmd *cmd, const char *word) {
 #define EMQ_TOLD_MAX 512
 
 int emq_reply_error(struct emq_cmd *cmd, const char *text) {
+    if (cmd->starved) text = "OOM the machine gave no memory for the command, and nothing is changed";
     char safe[4 * EMQ_TOLD_MAX];
     size_t len = 0;
     for (; text[len] != '\0' && len + 1 < sizeof safe; len++) {

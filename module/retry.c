@@ -58,6 +58,7 @@ int emq_retry(struct emq_cmd *cmd) {
         trouble = emq_look_parent(cmd, over, emq_hget(cmd, row, emq_words[EMQ_PARENT_QUEUE]), &parent);
     }
     if (!emq_may_settle(cmd, active, id, lane, trouble)) return REDISMODULE_OK;
+    if (!emq_may_write(cmd, 24)) return REDISMODULE_OK;
 
     /* The last look and the first write at once. */
     if (!emq_leave_active(cmd, active, id, lane)) return emq_reply_not_held(cmd, lane);

@@ -130,7 +130,12 @@ static struct emq_stall *step(void *who, long long place) {
     if (lane->met) return NULL;
     lane->met = true;
     if (take->met % STALL_CHUNK == 0) {
-        take->stalls[take->met / STALL_CHUNK] = RedisModule_Alloc(STALL_CHUNK * sizeof(struct take_stall));
+        struct take_stall *chunk = emq_try_alloc(STALL_CHUNK * sizeof *chunk);
+        if (chunk == NULL) {
+            emq_starve(cmd);
+            return NULL;
+        }
+        take->stalls[take->met / STALL_CHUNK] = chunk;
     }
     struct take_stall *stall = take_stall_at(take, take->met++);
     open_stall(take, stall, &lane->is, lane->set, lane->group, emq_is_member(cmd, take->owing, group));
@@ -292,17 +297,23 @@ enum take_sight take_look(struct take *take) {
     struct emq_trouble trouble = look_around(take, &paused);
     for (uint32_t i = 0; i < take->met; i++) end_stall(take_stall_at(take, i));
     end_stall(&take->flat);
+    if (emq_is_starved(take->cmd)) return TAKE_REFUSED;
     if (paused) return TAKE_PAUSED;
     if (trouble.fault == EMQ_SOUND) return TAKE_PLANNED;
     emq_reply_trouble(take->cmd, trouble);
     return TAKE_REFUSED;
 }
 
+bool take_may_write(struct take *take) {
+    enum { ROTA_WATCH_AND_TOKENS = 16 };
+    return emq_may_write(take->cmd, emq_strings_for(take->served, &take->odds) + ROTA_WATCH_AND_TOKENS);
+}
+
 bool take_park(struct take *take) {
     struct emq_trouble trouble = {EMQ_SOUND, {"", 0}, {"", 0}};
     if (take->served < take->most && !take_is_more(take)) trouble = look_parking(take);
     if (trouble.fault != EMQ_SOUND) emq_reply_trouble(take->cmd, trouble);
-    return trouble.fault == EMQ_SOUND;
+    return trouble.fault == EMQ_SOUND && take_may_write(take);
 }
 
 /* Only what is read before it is written: a take is large, and most of it is never touched. */

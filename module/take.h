@@ -88,6 +88,7 @@ bool take_read(struct take *take); /* the arguments. False: refused, and answere
 /* Reads and plans; nothing is written. */
 enum take_sight { TAKE_REFUSED, TAKE_PAUSED, TAKE_PLANNED } take_look(struct take *take); /* TAKE_REFUSED: answered */
 bool take_park(struct take *take); /* what is due, and who watches. False: refused, and answered */
+bool take_may_write(struct take *take); /* the gate; take_park ends with it. False: refused, and answered */
 void take_write(struct take *take);
 int take_reply(struct take *take);
 int take_reply_paused(struct take *take);

@@ -40,6 +40,7 @@ int emq_wake(struct emq_cmd *cmd) {
         is_servable = emq_length(schedule) + emq_length(active) > 0;
         share = 1;
     }
+    if (!emq_may_write(cmd, 1)) return REDISMODULE_OK;
 
     if (gives_up) emq_delete(cmd, watch);
     if (!idle || !is_servable) return emq_reply_number(cmd, 0);

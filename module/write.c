@@ -44,6 +44,7 @@ bool emq_zrem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *membe
 
 /* One call for three pairs at once: each costs the server some bookkeeping of the key. */
 void emq_hset(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **pairs, size_t count) {
+    if (is_closed(key)) return;
     RedisModuleString **p = pairs;
     size_t left = count;
     for (; left >= 6; p += 6, left -= 6) {
@@ -200,13 +201,18 @@ void emq_delete_job(struct emq_cmd *cmd, struct emq_key *row) {
     enum { LONGEST = 16 };
     char small[256];
     struct emq_text name = row->named.name;
-    char *whole = name.len + LONGEST <= sizeof small ? small : RedisModule_Alloc(name.len + LONGEST);
-    memcpy(whole, name.at, name.len);
     emq_delete(cmd, row);
+    for (size_t i = 0; name.len + LONGEST > sizeof small && i < sizeof hangers / sizeof *hangers; i++) {
+        RedisModuleString *whole = RedisModule_CreateString(NULL, name.at, name.len);
+        RedisModule_StringAppendBuffer(NULL, whole, hangers[i], strlen(hangers[i]));
+        delete_by_name(cmd, emq_text_of(whole));
+        RedisModule_FreeString(NULL, whole);
+    }
+    if (name.len + LONGEST > sizeof small) return;
+    memcpy(small, name.at, name.len);
     for (size_t i = 0; i < sizeof hangers / sizeof *hangers; i++) {
         size_t len = strlen(hangers[i]);
-        memcpy(whole + name.len, hangers[i], len);
-        delete_by_name(cmd, (struct emq_text){whole, name.len + len});
+        memcpy(small + name.len, hangers[i], len);
+        delete_by_name(cmd, (struct emq_text){small, name.len + len});
     }
-    if (whole != small) RedisModule_Free(whole);
 }

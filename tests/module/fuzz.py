@@ -8,6 +8,8 @@ other by the script, at one instant, since both stand in one transaction. After 
 * where the keys are those that a caller would name, the reply and the whole state are those of the script;
 * now and then: a replica that has no module is equal.
 
+With --starve the module asks for memory at every step, and is refused it now and then: what it then does is nothing.
+
 A finding ends the run with the seed and the vector; `--seed` and `--world` run that world again.
 """
 
@@ -57,6 +59,10 @@ end
 return out
 """
 State = dict[bytes, tuple[object, ...]]
+
+
+_STARVED = "the machine gave no memory"
+_STARVE_ONE_IN = 60
 
 
 class Finding(Exception):
@@ -132,10 +138,12 @@ def _preloaded(directory: Path) -> str:
 
 
 @contextmanager
-def _server(directory: Path, *arguments: str, sanitized: bool) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def _server(
+    directory: Path, *arguments: str, sanitized: bool, starve_one_in: int = 0
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     directory.mkdir(parents=True)
     path = str(directory / "s.sock")
-    env = {"PATH": "/usr/bin:/bin"}
+    env = {"PATH": "/usr/bin:/bin", "EMQ_STARVE_ONE_IN": str(starve_one_in)}
     if sanitized:
         # Freed memory is filled, so that the server, which is not instrumented, falls over it too.
         env["ASAN_OPTIONS"] = (
@@ -179,7 +187,7 @@ class Fuzz:
         self.wire, self.replica, self.seed = wire, replica, seed
         served = served_commands(wire)
         self.transitions = [t for t in TRANSITIONS if t.name in served]
-        self.calls = self.compared = self.refused = self.worlds = 0
+        self.calls = self.compared = self.refused = self.starved = self.worlds = 0
         self.history: list[list[bytes]] = []
         wire.ask("DEBUG", "SET-ACTIVE-EXPIRE", 0)
         for transition in self.transitions:
@@ -225,6 +233,7 @@ class Fuzz:
         after = dump(self.wire)
         if isinstance(reply, ErrorReply):
             self.refused += 1
+            self.starved += _STARVED in reply.text
             left = {key: entry for key, entry in before[0].items() if key in after[0] or cast("int", entry[2]) < 0}
             if left != after[0]:
                 raise Finding(f"refused ({reply}), and yet:{_difference(left, after[0])}")
@@ -234,7 +243,7 @@ class Fuzz:
         return after
 
     def _compare(self, reply: Reply, other: Reply, after: list[State]) -> None:
-        if isinstance(reply, ErrorReply) and any(text in str(reply) for text in _STRICTER):
+        if isinstance(reply, ErrorReply) and any(text in str(reply) for text in (*_STRICTER, _STARVED)):
             return  # of a number the scripts read more spellings; no name is that long; all keys are of one queue
         if _without_texts(reply) != _without_texts(other):
             raise Finding(f"the module says {reply!r:.2000}\n   the script says {other!r:.2000}")
@@ -263,16 +272,22 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--world", type=int, default=None, help="run only this world")
-    parser.add_argument("--module", default=str(_ROOT / "module" / "emq-sanitized.so"))
+    parser.add_argument("--module", default=None)
+    parser.add_argument("--starve", action="store_true", help="the module is refused memory now and then")
     parser.add_argument("--plain", action="store_true", help="the module has no sanitizers")
     parser.add_argument("--keep-going", action="store_true", help="tell all findings but deaths, and go on")
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="emq-fuzz-"))
-    sanitized = not options.plain
+    sanitized, starve_one_in = not options.plain, _STARVE_ONE_IN if options.starve else 0
+    module = options.module or str(_ROOT / "module" / ("emq-starved.so" if options.starve else "emq-sanitized.so"))
     findings, port = 0, str(free_port())
     try:
         with (
-            _server(directory / "m", "--port", port, "--loadmodule", options.module, sanitized=sanitized) as started,
+            _server(
+                *(directory / "m", "--port", port, "--loadmodule", module),
+                sanitized=sanitized,
+                starve_one_in=starve_one_in,
+            ) as started,
             _server(directory / "r", "--port", "0", "--replicaof", f"127.0.0.1 {port}", sanitized=False) as following,
             Wire(started[0]) as wire,
             Wire(following[0]) as replica,
@@ -305,7 +320,8 @@ def main() -> int:
                 number += 1
             print(
                 f"seed {options.seed}: {fuzz.worlds} databases, {fuzz.calls} calls, {fuzz.refused} refused, "
-                f"{fuzz.compared} compared with the script, {findings} findings, in {options.seconds:.0f} s"
+                f"{fuzz.compared} compared with the script, {fuzz.starved} without memory, {findings} findings, "
+                f"in {options.seconds:.0f} s"
             )
     finally:
         shutil.rmtree(directory, ignore_errors=True)

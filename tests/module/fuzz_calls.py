@@ -84,7 +84,9 @@ def vector(rng: Random, transitions: list[Transition], tokens: dict[bytes, bytes
     elif transition.optional and rng.random() < 0.5:
         args = args[: len(args) - rng.randint(1, transition.optional)]
     if rng.random() < 0.8:
-        return Vector(transition, keys + args, is_proper=True)
+        # Where genqueue's row is another job's, the script takes something for the base that is none.
+        is_told = transition.name != "genqueue" or keys[0] == BASE + b"job:" + args[0]
+        return Vector(transition, keys + args, is_proper=is_told)
     return Vector(transition, _spoiled(rng, keys, args, draw.job), is_proper=False)
 
 
