@@ -191,11 +191,12 @@ void take_or_wait(struct take *take) {
     if (sight == TAKE_PAUSED && may) wait_for_resume(take);
     if (sight == TAKE_PAUSED && !may) take_reply_paused(take);
     if (sight != TAKE_PLANNED || !take_park(take)) return;
-    bool has_answer = has_found(take) || take->parking.due || take_is_more(take);
-    if (has_answer) take->waited_ms = 0;
+    bool has_answer = has_found(take) || take->parking.due;
     take_write(take);
+    has_answer = has_answer || take_is_more(take); /* also of what went home */
+    if (has_answer) take->waited_ms = 0;
     long long for_ms = take->parking.wait_ms < take->block_ms ? take->parking.wait_ms : take->block_ms;
-    if (!may || has_answer || take_is_more(take) || take->parking.begins || !wait(take, for_ms)) {
+    if (!may || has_answer || take->parking.begins || !wait(take, for_ms)) {
         call_others(take);
         take_reply(take);
     }

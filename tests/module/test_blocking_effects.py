@@ -25,6 +25,12 @@ def module() -> str:
     return built
 
 
+def _await_replica(wire: Wire) -> None:
+    """Return when the replica has all that was written up to here: WAIT is for what the own line has written."""
+    wire.ask("SET", "{emq}:joined", "1")
+    assert wire.ask("WAIT", 1, 20_000) == 1
+
+
 def test_a_replica_and_the_append_only_file_need_no_module(module: str, keys: QueueKeys) -> None:
     loads = ("--loadmodule", module)
     with (
@@ -32,15 +38,14 @@ def test_a_replica_and_the_append_only_file_need_no_module(module: str, keys: Qu
         valkey_server("--replicaof", f"127.0.0.1 {primary.port}") as replica,
     ):
         with Wire(primary.unix_path) as wire, Wire(replica.unix_path) as copy:
-            wire.ask("SET", "{emq}:joined", "1")
-            assert wire.ask("WAIT", 1, 20_000) == 1
+            _await_replica(wire)
             with Program(primary, keys, Random(7), exact=False) as program:
                 for _ in range(4):
                     program.hire(on_list=False)
                 for _ in range(150):
                     program.step()
                     program.settle()
-                    assert wire.ask("WAIT", 1, 20_000) == 1
+                    _await_replica(wire)
                     assert copy.ask("DEBUG", "DIGEST") == wire.ask("DEBUG", "DIGEST"), program.done[-3:]
                 assert program.completed > 10
             with_module = wire.ask("DEBUG", "DIGEST")
@@ -74,7 +79,7 @@ def _transactions(directory: Path) -> list[list[list[bytes]]]:
 @pytest.mark.parametrize("token", ["no token", "a token"])
 def test_each_take_of_one_who_waits_is_one_transaction(module: str, keys: QueueKeys, token: str) -> None:
     with (
-        valkey_server("--loadmodule", module, persistent=True) as server,
+        valkey_server("--loadmodule", module, "--appendfsync", "always", persistent=True) as server,
         Wire(server.unix_path) as wire,
         waiting(server, keys, ONE, ONE) as waiters,
     ):
@@ -115,8 +120,7 @@ def test_a_server_that_is_a_replica_from_now_on_sends_away_whoever_waits(
         Wire(old.unix_path) as before,
         Wire(new.unix_path) as after,
     ):
-        before.ask("SET", "{emq}:joined", "1")
-        assert before.ask("WAIT", 1, 20_000) == 1
+        _await_replica(before)
         with waiting(old, keys, ONE) as (waiter,):
             if how == "failover":
                 assert before.ask("FAILOVER") == b"OK"
