@@ -21,7 +21,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -142,6 +142,24 @@ class Stream:
 
 async def _stream(server: RealServer, producers: int, *, waits: bool, slots: int, total: int) -> Stream:
     """Return what it costs to enqueue `total` jobs and to run them, by one process over two clients of one loop."""
+    counted = total // 10
+    async with _serving_stream(server, producers, waits=waits, slots=slots) as produce:
+        before, began_s = _costs(server), time.perf_counter()
+        waits_ms = await produce(total)
+        seconds, after = time.perf_counter() - began_s, _costs(server)
+        async with _heard(server) as commands:
+            await produce(counted)
+    client_s, server_s = (late - early for early, late in zip(before, after, strict=True))
+    p50_ms, p99_ms = _percentiles(waits_ms)
+    cost = len(commands) / counted
+    return Stream(total / seconds, cost, client_s * 1e6 / total, server_s * 1e6 / total, p50_ms, p99_ms)
+
+
+@contextlib.asynccontextmanager
+async def _serving_stream(
+    server: RealServer, producers: int, *, waits: bool, slots: int
+) -> AsyncIterator[Callable[[int], Awaitable[list[float]]]]:
+    """Give what enqueues so many jobs, and returns how long each waited for its handler when all have run."""
     queue, loop = f"bench.stream.{producers}.{waits}", asyncio.get_running_loop()
     called_s: dict[bytes, float] = {}
     ran: dict[bytes, asyncio.Future[None]] = {}
@@ -153,13 +171,13 @@ async def _stream(server: RealServer, producers: int, *, waits: bool, slots: int
         waits_ms.append((time.perf_counter() - called_s.pop(name)) * 1000)
         if (waiter := ran.pop(name, None)) is not None:
             waiter.set_result(None)
-        if len(waits_ms) == total:
+        if not called_s:
             all_done.set()
 
     async with EchoMQ(server.url) as producer, EchoMQ(server.url) as consumer:
-        jobs, names = producer.jobs(queue), iter(range(total))
+        jobs = producer.jobs(queue)
 
-        async def produce() -> None:
+        async def produce_from(names: Iterator[int]) -> None:
             for number in names:  # all producers draw from one
                 name = b"%100d" % number
                 called_s[name] = time.perf_counter()
@@ -170,27 +188,25 @@ async def _stream(server: RealServer, producers: int, *, waits: bool, slots: int
                 else:
                     await jobs.enqueue(name)
 
+        async def produce(total: int) -> list[float]:
+            waits_ms.clear()
+            names = iter(range(total))
+            await asyncio.gather(*[produce_from(names) for _ in range(producers)])
+            while len(waits_ms) < total:
+                all_done.clear()
+                await all_done.wait()
+            return waits_ms[:]
+
         async with _serving(Worker(consumer, queue, handler, options=WorkerOptions(concurrency=slots))):
             await _until_parked(server, 1)
-            before, began_s = _costs(server), time.perf_counter()
-            await asyncio.gather(*[produce() for _ in range(producers)])
-            await all_done.wait()
-            seconds, after = time.perf_counter() - began_s, _costs(server)
-    commands, client_s, server_s = (late - early for early, late in zip(before, after, strict=True))
-    p50_ms, p99_ms = _percentiles(waits_ms)
-    return Stream(total / seconds, commands / total, client_s * 1e6 / total, server_s * 1e6 / total, p50_ms, p99_ms)
+            yield produce
 
 
-def _costs(server: RealServer) -> tuple[float, float, float]:
-    """Return the transitions and BLPOPs that were called, and the seconds of processor that we and the server used."""
-    text = server.ask("INFO", "commandstats", "cpu").decode()
+def _costs(server: RealServer) -> tuple[float, float]:
+    """Return the seconds of processor that we and the server used."""
+    text = server.ask("INFO", "cpu").decode()
     rows = dict(line.split(":", 1) for line in text.split("\r\n") if ":" in line)
-    calls = sum(
-        int(row.split(",")[0].removeprefix("calls="))
-        for name, row in rows.items()
-        if name in ("cmdstat_evalsha", "cmdstat_blpop") or name.startswith("cmdstat_EMQ.")
-    )
-    return calls, time.process_time(), float(rows["used_cpu_sys"]) + float(rows["used_cpu_user"])
+    return time.process_time(), float(rows["used_cpu_sys"]) + float(rows["used_cpu_user"])
 
 
 async def _idle_cost(server: RealServer, workers: int, beats: int) -> float:
@@ -206,23 +222,28 @@ async def _idle_cost(server: RealServer, workers: int, beats: int) -> float:
             )
         await _until_parked(server, workers)
         began_s = time.perf_counter()
-        sent = await _commands(server, beats * BEAT_MS / 1000)
-        return sent / ((time.perf_counter() - began_s) * 1000 / BEAT_MS) / workers
+        async with _heard(server) as commands:
+            await asyncio.sleep(beats * BEAT_MS / 1000)
+        return len(commands) / ((time.perf_counter() - began_s) * 1000 / BEAT_MS) / workers
 
 
-async def _commands(server: RealServer, seconds: float) -> int:
-    """Return how many commands clients send meanwhile; what scripts call does not count."""
+@contextlib.asynccontextmanager
+async def _heard(server: RealServer) -> AsyncIterator[list[bytes]]:
+    """Give the commands that clients send while the block runs, at its end; what scripts call does not count.
+
+    The server's own counts are no use here: it counts a command twice that waited and was served.
+    """
+    commands: list[bytes] = []
     reader, writer = await asyncio.open_unix_connection(server.unix_path)
     writer.write(b"MONITOR\r\n")
     await reader.readline()
-    count = 0
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while line := await reader.readline():
-                count += b" lua]" not in line
+    yield commands
+    server.ask("ECHO", "the end")
+    while b'"ECHO" "the end"' not in (line := await reader.readline()):
+        if b" lua]" not in line:
+            commands.append(line)
     writer.close()
     await writer.wait_closed()
-    return count
 
 
 @contextlib.asynccontextmanager

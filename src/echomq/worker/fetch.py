@@ -165,7 +165,8 @@ class Fetch(Service):
         self._watch.alarm.asked()
         return self._asking.begin(size, self._idle.take_held())
 
-    async def _act_on(self, answer: Taken | Paused, sent: Sent, *, waited_ms: int = 0) -> None:
+    async def _act_on(self, answer: Taken | Paused, sent: Sent, *, waited_ms: int | None = None) -> None:
+        """Act on an answer. `waited_ms`: for how long the server kept the ask, None if it was not to."""
         self._failures = 0
         self._asking.answered(answer)
         match answer:
@@ -173,7 +174,8 @@ class Fetch(Service):
                 self.is_idle = False
                 self._wait_next(self._asking.park_ms)
             case Taken():
-                self._take(answer, sent, waited_ms)
+                self._note_pace(len(answer.jobs), waited_ms)
+                self._take(answer, sent, waited_ms or 0)
                 self.is_idle = len(answer.jobs) < sent.size and not answer.more
                 if self.is_idle:
                     await self._rest(answer)
@@ -189,11 +191,18 @@ class Fetch(Service):
         if jobs:
             deadline_ms = self._asking.deadline_ms(sent, waited_ms)
             self._on_claimed([Hold(job, deadline_ms=deadline_ms) for job in jobs])
-        self._linger.asked(len(jobs))
         if jobs or answer.broken:
             self._dues.over()
         if jobs or answer.broken or not answer.more:
             self._held_up.over()
+
+    def _note_pace(self, jobs: int, waited_ms: int | None) -> None:
+        if waited_ms is None:
+            self._linger.asked(jobs)
+        elif jobs or waited_ms:
+            self._linger.woken(jobs)
+        if waited_ms:
+            self._counts.woken += 1
 
     async def _rest(self, answer: Taken) -> None:
         """Do what is due, or have the next ask wait until something is, or somebody wakes us."""
@@ -245,10 +254,6 @@ class Fetch(Service):
             self._linger.over()
             self._wait_next(self._asking.park_ms)
         else:
-            if awaited.waited_ms:
-                self._counts.woken += 1
-            if awaited.waited_ms or (isinstance(awaited.answer, Taken) and awaited.answer.jobs):
-                self._linger.woken()
             await self._act_on(awaited.answer, sent[0], waited_ms=awaited.waited_ms)
         return True
 

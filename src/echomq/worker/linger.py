@@ -1,7 +1,7 @@
 """Lets the jobs of a stream gather before an idle worker asks, instead of parking and asking for each of them.
 
-- It begins when tokens say that more than three jobs come in the time of a gathering, `SPAN_MAX_MS` at most whatever
-  `gather_ms` is: while this worker waits, others may be parked, and nothing wakes them for these jobs.
+- It begins when the ends of waits say that more than three jobs come in the time of a gathering, `SPAN_MAX_MS` at most
+  whatever `gather_ms` is: while this worker waits, others may be parked, and nothing wakes them for these jobs.
 - The worker then waits for that time, asks, and goes on so, without parking, while jobs come about as fast as before.
 - It ends when they do not: the stream is over, or it is a chain, each of whose jobs enqueues the next, and waiting only
   slows it. After each such end twice as many occasions to begin are left out.
@@ -36,18 +36,18 @@ class Linger:
         self._span_s = min(gather_ms, SPAN_MAX_MS) / 1000
         self._loop = asyncio.get_running_loop()
         self._hurry = asyncio.Event()
-        self._since: float | None = None  # the last token, or the last ask while it is on
-        self._found = 0  # jobs since the last token
-        self._one_takes = self._span_s  # the time in which one job comes, as tokens tell, a running mean
+        self._since: float | None = None  # the end of the last wait, or the last ask while it is on
+        self._found = 0  # jobs since the last wait ended
+        self._one_takes = self._span_s  # the time in which one job comes, a running mean
         self._score: float | None = None  # jobs that came while it is on, in parts of those expected, a running mean
         self._penalty = 0
         self._left_out = 0
         self.is_on = False
 
-    def woken(self) -> None:
-        """Note that a token ended a wait: from here on `is_on` says whether to linger."""
+    def woken(self, jobs: int = 0) -> None:
+        """Note that a token, or these jobs, ended a wait: from here on `is_on` says whether to linger."""
         now, last, found = self._loop.time(), self._since, self._found
-        self.is_on, self._since, self._found, self._score = False, now, 0, None
+        self.is_on, self._since, self._found, self._score = False, now, jobs, None
         if last is None or not found:
             return
         took = min(now - last, self._span_s)
@@ -74,7 +74,7 @@ class Linger:
         self.is_on, self._since, self._left_out = False, None, self._penalty
 
     def over(self) -> None:
-        """Note that the stream is over: a wait ended without a token."""
+        """Note that the stream is over: a wait ended since its time was."""
         self.is_on, self._since, self._one_takes = False, None, self._span_s
 
     def hurry(self) -> None:
