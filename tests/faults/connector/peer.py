@@ -20,6 +20,11 @@ from echomq.transitions.enqueue import TRANSITION
 __all__ = ["HELLO", "SHA1", "VERSION", "Peer", "Script", "Talk", "scripted"]
 
 HELLO = b"%1\r\n$5\r\nproto\r\n:3\r\n"
+# The peer's module, and the number of the connection.
+HELLO_OF_MODULE = (
+    b"%3\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:7\r\n"
+    b"$7\r\nmodules\r\n*1\r\n%2\r\n$4\r\nname\r\n$6\r\nechomq\r\n$3\r\nver\r\n:1\r\n"
+)
 VERSION = b"$12\r\nechomq:2.4.2\r\n"
 SHA1 = body_of(TRANSITION).sha1
 _PATIENCE_S = 20.0
@@ -52,10 +57,10 @@ class Talk:
     def send(self, data: bytes) -> None:
         self._socket.sendall(data)
 
-    def greet(self) -> None:
+    def greet(self, *, module: bool = False) -> None:
         """Play the ordinary greeting."""
         self.expect(b"HELLO")
-        self.send(HELLO)
+        self.send(HELLO_OF_MODULE if module else HELLO)
         self.expect(b"GET")
         self.send(VERSION)
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from echomq.drivers.aio_parking import AioParking
 from echomq.errors import Closed, NoPermission, UnexpectedReply, WrongType
 from echomq.options import ConnectionOptions
 from tests.faults.connector.peer import Talk, scripted
+from tests.faults.connector.waiting import blocked
 from tests.servers import RealServer, valkey_server
 from tests.tls import make_certificates, tls_proxy
 
@@ -45,22 +46,6 @@ async def _in_time() -> AsyncIterator[None]:
 def patient_goodbye(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a silent server costs the whole wait, so a slow machine may have it."""
     monkeypatch.setattr(_aio_recall, "_GOODBYE_S", 50.0)
-
-
-async def eventually(condition: Callable[[], Awaitable[bool]]) -> None:
-    while not await condition():  # noqa: ASYNC110 - a server gives no signal that somebody is blocked
-        await asyncio.sleep(0.002)
-
-
-async def blocked(client: AioClient, count: int) -> None:
-    """Wait until so many connections are blocked on the server."""
-
-    async def is_so() -> bool:
-        info = await client.command("INFO", "clients")
-        assert isinstance(info, bytes)
-        return b"blocked_clients:%d\r\n" % count in info
-
-    await eventually(is_so)
 
 
 async def parked(client: AioClient, parking: AioParking, wait_ms: float = HOUR_MS) -> "asyncio.Task[bytes | None]":
