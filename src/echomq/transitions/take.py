@@ -102,30 +102,36 @@ def _check_worth(worth: bytes) -> bytes:
 
 def _answer(queue: str, reply: Reply) -> Taken | Paused:
     with suppress(Malformed):
-        match reply:
-            case [b"taken" | b"empty" | b"full" as word, 0 | 1 as more, 0 | 1 as due, wait, broken, list(jobs)]:
-                return Taken(
-                    tuple([claimed_of_lane(job) for job in jobs]),
-                    more=more == 1,
-                    full=word == b"full",
-                    due=due == 1,
-                    wait_ms=number(wait),
-                    broken=job_ids(broken),
-                )
-            case [b"paused"]:
-                return Paused()
-            case _:
-                pass
+        return _taken(reply)
     raise refused(TRANSITION, queue, reply)
 
 
 def _awaited(queue: str, reply: Reply) -> Awaited:
+    with suppress(Malformed):
+        match reply:
+            case [b"empty", 0, 0, 0, [], [], int(ms)]:
+                return Awaited(None, ms)  # else what found nothing names a time to wait, or says that something is due
+            case [*told, int(ms)]:
+                return Awaited(_taken(told), max(0, ms), may_wait=ms >= 0)
+            case ErrorReply(word="UNBLOCKED"):
+                return Awaited(None, 0)  # by an operator, or by a failover
+            case _:
+                pass
+    raise refused(BLOCKING, queue, reply)
+
+
+def _taken(reply: Reply) -> Taken | Paused:
     match reply:
-        case [*told, int(ms)]:
-            # A take that found nothing names a time to wait or says that something is due.
-            is_over = told == [b"empty", 0, 0, 0, [], []]
-            return Awaited(None if is_over else _answer(queue, told), max(0, ms), may_wait=ms >= 0)
-        case ErrorReply(word="UNBLOCKED"):
-            return Awaited(None, 0)  # by an operator, or by a failover
+        case [b"taken" | b"empty" | b"full" as word, 0 | 1 as more, 0 | 1 as due, wait, broken, list(jobs)]:
+            return Taken(
+                tuple([claimed_of_lane(job) for job in jobs]),
+                more=more == 1,
+                full=word == b"full",
+                due=due == 1,
+                wait_ms=number(wait),
+                broken=job_ids(broken),
+            )
+        case [b"paused"]:
+            return Paused()
         case _:
-            raise refused(BLOCKING, queue, reply)
+            raise Malformed

@@ -11,6 +11,7 @@ from echomq.resp.reply import ErrorReply
 from echomq.transitions._bodies import body_of
 from echomq.transitions.call import Call
 from echomq.transitions.enqueue import TRANSITION, enqueue
+from echomq.transitions.take import BLOCKING
 
 KEYS = QueueKeys("mail")
 JOB = JobId.parse("JOB0JZGkP8smrw")
@@ -87,3 +88,8 @@ def test_an_error_of_a_line_names_its_file() -> None:
 def test_an_error_without_a_line_stays_as_it_is() -> None:
     reply = ErrorReply("OOM command not allowed")
     assert LuaCarrier().explain(call(), reply) is reply
+
+
+def test_no_script_waits() -> None:
+    assert LuaCarrier().carries(TRANSITION)
+    assert not LuaCarrier().carries(BLOCKING)

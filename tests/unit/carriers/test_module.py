@@ -14,6 +14,7 @@ from echomq.transitions._bodies import body_of
 from echomq.transitions.catalogue import TRANSITIONS
 from echomq.transitions.counts import counts
 from echomq.transitions.enqueue import TRANSITION, enqueue
+from echomq.transitions.take import BLOCKING, take_blocking
 
 KEYS = QueueKeys("mail")
 JOB = JobId.parse("JOB0JZGkP8smrw")
@@ -96,6 +97,46 @@ def test_the_script_that_the_server_forgot_is_repeated_too(carrier: ModuleCarrie
 )
 def test_any_other_error_stands(carrier: ModuleCarrier, text: str) -> None:
     assert carrier.again(CALL, ErrorReply(text)) is None
+
+
+# --- calls that wait -------------------------------------------------------------------------------------------------
+
+WAITING = take_blocking(KEYS, lease_ms=5, size=2, block_ms=9)
+
+
+def test_a_call_that_waits_is_the_command_and_nothing_else(carrier: ModuleCarrier) -> None:
+    assert carrier.carries(BLOCKING)
+    assert parsed(carrier.carry(WAITING))[:2] == [b"EMQ.TAKE", KEYS.ring]
+    assert parsed(carrier.carry(WAITING))[-2:] == [b"BLOCK", b"9"]
+    assert carrier.prepare(BLOCKING) is None
+
+
+def test_nothing_waits_without_the_module() -> None:
+    carrier = ModuleCarrier()
+    assert not carrier.carries(BLOCKING)
+    carrier.greeted(WITHOUT)
+    assert not carrier.carries(BLOCKING)
+    assert carrier.carries(TRANSITION)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ERR unknown command 'EMQ.TAKE', with args beginning with: ",
+        "NOPERM User app has no permissions to run the 'emq.take' command",
+        BLOCKING.arity.join(("ERR ", "")),
+    ],
+)
+def test_a_call_that_waits_and_is_refused_is_no_script(carrier: ModuleCarrier, text: str) -> None:
+    assert carrier.again(WAITING, ErrorReply(text)) is None
+    assert not carrier.carries(BLOCKING)
+    assert carrier.carries(TRANSITION)
+
+
+@pytest.mark.parametrize("text", ["NOPERM No permissions to access a key", "WRONGTYPE x", "UNBLOCKED x", "NOSCRIPT x"])
+def test_any_other_error_of_a_call_that_waits_says_nothing_about_the_next(carrier: ModuleCarrier, text: str) -> None:
+    assert carrier.again(WAITING, ErrorReply(text)) is None
+    assert carrier.carries(BLOCKING)
 
 
 def test_the_commands_are_transitions() -> None:

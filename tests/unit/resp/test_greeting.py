@@ -184,6 +184,12 @@ class TestFence:
             converse(settings(), HELLO, None, ErrorReply("ERR what?"))
 
 
+def test_hello_tells_the_number_of_the_connection() -> None:
+    assert converse(settings(), {**HELLO, b"id": 17}, OWN).found.client == 17
+    assert converse(settings(), {**HELLO, b"id": b"17"}, OWN).found.client is None
+    assert converse(settings(), HELLO, OWN).found.client is None
+
+
 def test_hello_tells_which_version_of_our_module_is_loaded() -> None:
     other = {b"name": b"search", b"ver": 20811, b"path": b"/x.so", b"args": []}
     ours = {b"name": b"echomq", b"ver": 1, b"path": b"/emq.so", b"args": []}

@@ -8,6 +8,7 @@ from echomq.records import (
     Absent,
     ActiveJobs,
     AlreadyThere,
+    Awaited,
     Broken,
     BrowsedJob,
     Claimed,
@@ -121,7 +122,7 @@ from echomq.transitions.retry import retry
 from echomq.transitions.return_node import return_node
 from echomq.transitions.schedule import enqueue_at, enqueue_in
 from echomq.transitions.set_concurrency import set_concurrency
-from echomq.transitions.take import take
+from echomq.transitions.take import take, take_blocking
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
 from echomq.transitions.waiting import waiting
@@ -403,6 +404,23 @@ ROWS: tuple[Row, ...] = (
         take(KEYS, lease_ms=5, size=2, worth=b"9", watcher="me", park_ms=77),
         "ring pending active meta wake dead .",
         (5, 2, b"9", b"me", 77),
+    ),
+    row(
+        take_blocking(KEYS, lease_ms=5, size=2, watcher="me", park_ms=77, block_ms=9),
+        "ring pending active meta wake dead .",
+        (5, 2, b"", b"me", 77, b"BLOCK", 9),
+        ([b"paused", 3], Awaited(Paused(), 3)),
+        ([b"paused", -1], Awaited(Paused(), 0, may_wait=False)),
+        ([b"empty", 0, 0, 0, [], [], 12], Awaited(None, 12)),
+        (ErrorReply("UNBLOCKED by an operator"), Awaited(None, 0)),
+        (
+            [b"taken", 0, 0, 7, [], [[J, b"p", 3, b""]], 0],
+            Awaited(Taken((Claimed(J, b"p", T),), more=False, full=False, due=False, wait_ms=7), 0),
+        ),
+        (
+            [b"empty", 0, 0, 7, [], [], -1],
+            Awaited(Taken((), more=False, full=False, due=False, wait_ms=7), 0, may_wait=False),
+        ),
     ),
     row(wake(KEYS, worth=9, watcher="me"), "wake ring pending .", (9, b"me"), (1, True), (0, False)),
     row(wake(KEYS, worth=9), "wake ring pending .", (9, b"")),

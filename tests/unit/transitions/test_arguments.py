@@ -68,7 +68,7 @@ from echomq.transitions.retry import ERROR_BYTES_MAX, retry
 from echomq.transitions.return_node import return_node
 from echomq.transitions.schedule import enqueue_at, enqueue_in
 from echomq.transitions.set_concurrency import set_concurrency
-from echomq.transitions.take import take
+from echomq.transitions.take import take, take_blocking
 from echomq.transitions.update_data import update_data
 from echomq.transitions.update_progress import update_progress
 from echomq.transitions.waiting import waiting
@@ -127,6 +127,7 @@ NUMBERS: dict[str, tuple[Make, int, int]] = {
     "take lease": (lambda n: take(KEYS, lease_ms=n, size=1), 1, LEASE_MS_MAX),
     "take size": (lambda n: take(KEYS, lease_ms=1, size=n), 1, BATCH_MAX),
     "take park": (lambda n: take(KEYS, lease_ms=1, size=1, park_ms=n), 1, 3_600_000),
+    "take block": (lambda n: take_blocking(KEYS, lease_ms=1, size=1, block_ms=n), 1, 3_600_000),
     "waiting limit": (lambda n: waiting(KEYS, limit=n), 1, BATCH_MAX),
     "wake worth": (lambda n: wake(KEYS, worth=n), 1, BATCH_MAX),
     "lease_node node": (lambda n: lease_node(b"me", node=n, mark_ms=0, lease_ms=1), 0, 1023),
