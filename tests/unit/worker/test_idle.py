@@ -5,7 +5,11 @@ import logging
 
 import pytest
 
-from echomq.errors import AuthRefused, Closed, EchoMQError, NoPermission
+from echomq.errors import AuthRefused, Closed, Disconnected, EchoMQError, NoPermission, Unknown
+from echomq.keys import QueueKeys
+from echomq.records import Awaited, Paused
+from echomq.transitions.call import Call
+from echomq.transitions.take import take_blocking
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.idle import BEAT, Idle, worth_of
 from tests.unit.worker.parts import FakeParking, until
@@ -134,3 +138,77 @@ async def test_closing_gives_back_the_token_that_came_last() -> None:
     bench.parkings[0].last_token = b"9"
     assert await bench.idle.close() == b"9"
     assert bench.parkings[0].is_closed
+
+
+# --- asks that are kept ---------------------------------------------------------------------------------------------
+
+ASK = take_blocking(QueueKeys("q"), lease_ms=1_000, size=1, block_ms=HOUR_MS)
+
+
+def new_ask() -> tuple[Call[Awaited], int]:
+    return ASK, HOUR_MS
+
+
+class Kept(Bench):
+    """A link whose server keeps asks."""
+
+    async def _new_parking(self) -> FakeParking:
+        parking = await super()._new_parking()
+        parking.keeps_asks = True
+        return parking
+
+    async def asked(self) -> "asyncio.Task[Awaited | None]":
+        asking = asyncio.ensure_future(self.idle.ask(new_ask, HOUR_MS))
+        await until(lambda: bool(self.parkings) and self.parkings[-1].is_asked)
+        return asking
+
+
+async def test_an_ask_is_kept_until_it_is_answered() -> None:
+    bench = Kept()
+    asking = await bench.asked()
+    assert (bench.idle.is_waiting, bench.idle.is_blocked, bench.idle.has_parked) == (True, True, True)
+    bench.parkings[0].answer(Paused(), 7)
+    assert await asking == Awaited(Paused(), 7)
+    assert (bench.idle.is_waiting, bench.idle.is_blocked) == (False, False)
+
+
+async def test_no_ask_is_made_where_none_is_kept() -> None:
+    bench = Bench()
+    assert await bench.idle.ask(lambda: pytest.fail("it was made"), HOUR_MS) is None
+    bench.refusal = AuthRefused("WRONGPASS")
+    await bench.idle.close()
+    assert await bench.idle.ask(lambda: pytest.fail("it was made"), HOUR_MS) is None
+    assert bench.counts.errors == 0, "the wait that follows tells it"
+
+
+async def test_a_wake_ends_an_ask_and_one_before_it_is_not_forgotten() -> None:
+    bench = Kept()
+    asking = await bench.asked()
+    bench.idle.wake()
+    assert await asking == Awaited(None, 1)
+    bench.idle.wake()
+    assert await bench.idle.ask(lambda: pytest.fail("it was made"), HOUR_MS) is None
+    assert await bench.idle.wait(HOUR_MS) == BEAT
+    asking = await bench.asked()
+    bench.idle.wake()
+    await asking
+
+
+async def test_a_server_that_lets_nobody_wait_is_asked_once() -> None:
+    bench = Kept()
+    asking = await bench.asked()
+    bench.parkings[0].answer(Paused(), 0, may_wait=False)
+    await asking
+    assert await bench.idle.ask(lambda: pytest.fail("it was made"), HOUR_MS) is None
+
+
+async def test_what_an_ask_fails_with_is_raised_but_that_it_was_not_sent() -> None:
+    bench = Kept()
+    asking = await bench.asked()
+    bench.parkings[0].answer(Unknown("take of q", repeatable=False, reason="the link was lost"))
+    with pytest.raises(Unknown):
+        await asking
+    asking = await bench.asked()
+    bench.parkings[0].answer(Disconnected("no link"))
+    assert await asking is None
+    assert not bench.idle.is_blocked

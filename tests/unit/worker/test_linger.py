@@ -6,8 +6,8 @@ import pytest
 
 from echomq.records import Paused
 from echomq.worker.linger import SPAN_MAX_MS, Linger
+from tests.unit.worker.fetching import Bench, taken
 from tests.unit.worker.parts import HandTime, claimed
-from tests.unit.worker.test_fetch import Bench, taken
 
 GATHER_MS = 2
 
@@ -138,6 +138,17 @@ async def test_a_stream_after_a_chain_is_noticed_and_makes_good_for_it(linger: L
     assert await lingered(linger, time, found=5)
     assert not await lingered(linger, time, found=0)
     assert [await token(linger, time, after_ms=0.5) for _ in range(3)] == [False, False, True]
+
+
+async def test_jobs_that_a_wait_brings_with_its_end_tell_the_pace_as_tokens_do(linger: Linger, time: HandTime) -> None:
+    for _ in range(50):
+        await time.passes(0.5)
+        linger.woken(1)
+        if linger.is_on:
+            break
+    assert linger.is_on
+    assert await lingered(linger, time, found=5)
+    assert not await lingered(linger, time, found=0)
 
 
 # --- the wait -------------------------------------------------------------------------------------------------------
@@ -310,3 +321,59 @@ async def test_a_queue_that_is_paused_meanwhile_is_parked_for(stream: Stream) ->
     await stream.time.passes(GATHER_MS + 0.01)
     assert stream.parking.is_parked
     await stream.bench.end()
+
+
+# --- a fetch whose asks are kept ------------------------------------------------------------------------------------
+
+
+class Kept:
+    """A fetch with ten slots whose asks the server keeps until a job comes. Each runs at once."""
+
+    def __init__(self, time: HandTime) -> None:
+        self.time = time
+        self.bench = Bench(ready=0, slots=10, gather_ms=GATHER_MS, keeps_asks=True)
+
+    async def begin(self) -> None:
+        self.bench.fetch.start()
+        await self.time.passes(0)
+        assert self.bench.parking.is_asked
+
+    async def job(self, number: int) -> bool:
+        """Have a job come while an ask is kept, and say whether the worker lingers then."""
+        self.bench.parking.answer(taken(claimed(number), wait_ms=2_000), waited_ms=0)
+        await self.time.passes(0)
+        self.bench.free(self.bench.running)
+        return not self.bench.parking.is_asked
+
+
+async def test_a_stream_whose_first_jobs_end_waits_is_lingered_for(time: HandTime) -> None:
+    kept = Kept(time)
+    await kept.begin()
+    for number in range(50):
+        await time.passes(0.5)
+        if await kept.job(number):
+            break
+    else:
+        pytest.fail("it never lingered")
+    for rounds in range(2, 10):
+        kept.bench.queue.ready = 4
+        await time.passes(GATHER_MS + 0.1)
+        kept.bench.free(kept.bench.running)
+        assert len(kept.bench.queue.sizes) == rounds, "one ask for all that gathered"
+    await time.passes(GATHER_MS + 0.1)
+    assert kept.bench.parking.is_asked, "it ended"
+    await kept.bench.end()
+
+
+async def test_a_chain_whose_jobs_end_waits_is_slowed_ever_less(time: HandTime) -> None:
+    kept = Kept(time)
+    await kept.begin()
+    slowed, rounds = 0, 500
+    for number in range(rounds):
+        await time.passes(0.5)
+        if await kept.job(number):
+            slowed += 1
+            await time.passes(GATHER_MS + 0.1)  # the next one is enqueued by the one that runs, so none comes
+        assert kept.bench.parking.is_asked
+    assert 0 < slowed <= 20
+    await kept.bench.end()
