@@ -53,22 +53,48 @@ static void tell_zset(struct emq_cmd *cmd, struct emq_key *key, const char *even
     RedisModule_NotifyKeyspaceEvent(cmd->ctx, REDISMODULE_NOTIFY_ZSET, event, key->name);
 }
 
-void emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisModuleString **ids, uint32_t count) {
+uint32_t emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisModuleString **ids,
+                      uint32_t count) {
     RedisModuleString *pairs[2 * EMQ_BATCH_MAX];
     RedisModuleString *told_score = score == 0 ? emq_words[EMQ_ZERO] : NULL;
     size_t told = 0;
-    if (key->wrong || key->open == NULL) return; /* as in write.c */
+    uint32_t fresh = 0;
+    if (key->wrong || key->open == NULL) return 0; /* as in write.c */
     for (uint32_t i = 0; i < count; i++) {
         int what = 0;
         RedisModule_ZsetAdd(key->open, (double)score, ids[i], &what);
         if (what & REDISMODULE_ZADD_NOP) continue;
+        fresh += (what & REDISMODULE_ZADD_ADDED) != 0;
         if (told_score == NULL) told_score = emq_instant(cmd, score);
         pairs[told++] = told_score;
         pairs[told++] = ids[i];
     }
-    if (told == 0) return;
+    if (told == 0) return 0;
     RedisModule_Replicate(cmd->ctx, "ZADD", "sv", key->name, pairs, told);
     tell_zset(cmd, key, "zadd");
+    return fresh;
+}
+
+/* A lane's jobs are put side by side: `joins` is first how many there are, then where the next one goes. */
+void emq_put_in_lanes(struct emq_cmd *cmd, const struct emq_joiner *jobs, uint32_t count) {
+    RedisModuleString *ids[EMQ_BATCH_MAX];
+    uint32_t from = 0;
+    if (count == 0) return;
+    for (uint32_t i = 0; i < count; i++) jobs[i].lane->joins++;
+    for (uint32_t i = 0; i < cmd->lanes.count; i++) {
+        struct emq_looked *lane = emq_bag_at(&cmd->lanes, i);
+        uint32_t joins = lane->joins;
+        lane->joins = from;
+        from += joins;
+    }
+    for (uint32_t i = 0; i < count; i++) ids[jobs[i].lane->joins++] = jobs[i].id;
+    from = 0;
+    for (uint32_t i = 0; i < cmd->lanes.count; i++) {
+        struct emq_looked *lane = emq_bag_at(&cmd->lanes, i);
+        if (lane->joins > from) lane->is.depth += emq_zadd_all(cmd, lane->set, 0, ids + from, lane->joins - from);
+        from = lane->joins;
+        lane->joins = 0;
+    }
 }
 
 void emq_zrem_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **ids, uint32_t count) {

@@ -21,9 +21,16 @@ uint32_t emq_due(struct emq_cmd *cmd, struct emq_key *set, long long upto, uint3
 /* Writes into the row of a job that goes to dead why it cannot be served. It is no death of the job's own. */
 void emq_set_aside(struct emq_cmd *cmd, struct emq_key *row, struct emq_trouble trouble);
 
-/* As their namesakes of write.c, for at most EMQ_BATCH_MAX members. */
-void emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisModuleString **ids, uint32_t count);
+/* As their namesakes of write.c, for at most EMQ_BATCH_MAX members. Returns how many are new. */
+uint32_t emq_zadd_all(struct emq_cmd *cmd, struct emq_key *key, long long score, RedisModuleString **ids,
+                      uint32_t count);
 void emq_zrem_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **ids, uint32_t count);
+/* Puts jobs into their lanes, which are sound, each lane by one command. At most EMQ_BATCH_MAX. */
+struct emq_joiner {
+    struct emq_looked *lane;
+    RedisModuleString *id;
+};
+void emq_put_in_lanes(struct emq_cmd *cmd, const struct emq_joiner *jobs, uint32_t count);
 /* The rows are there, and each is given once. All that hangs on them goes as well (rule 8). */
 void emq_delete_jobs(struct emq_cmd *cmd, struct emq_key **rows, uint32_t count);
 

@@ -129,6 +129,7 @@ struct emq_looked {
     struct emq_trouble trouble;
     bool closes; /* emq_close_lanes writes for it */
     bool met;    /* a claim has come by it on the ring */
+    uint32_t joins; /* emq_put_in_lanes sorts by it; else 0 */
 };
 
 /* ---- the running command ------------------------------------------------------------------------------------------*/

@@ -18,8 +18,9 @@ struct newcomer {
 struct admission {
     struct newcomer fresh[EMQ_BATCH_MAX];
     RedisModuleString *flat[EMQ_BATCH_MAX];
+    struct emq_joiner joiners[EMQ_BATCH_MAX];
     bool answers[EMQ_BATCH_MAX];
-    uint32_t count, news, flats;
+    uint32_t count, news, flats, joins;
 };
 
 static void reply_kind(struct emq_cmd *cmd, struct emq_text id) {
@@ -54,7 +55,11 @@ static bool judge(struct emq_cmd *cmd, struct admission *all, uint32_t place) {
         emq_reply_trouble(cmd, newcomer.lane->trouble);
         return false;
     }
-    if (newcomer.lane == NULL) all->flat[all->flats++] = *job;
+    if (newcomer.lane == NULL) {
+        all->flat[all->flats++] = *job;
+    } else {
+        all->joiners[all->joins++] = (struct emq_joiner){newcomer.lane, *job};
+    }
     all->fresh[all->news++] = newcomer;
     return true;
 }
@@ -67,7 +72,6 @@ static void admit(struct emq_cmd *cmd, struct newcomer *newcomer) {
                                     emq_words[EMQ_ATTEMPTS], emq_words[EMQ_ZERO]};
     size_t count = 6;
     if (newcomer->lane != NULL) {
-        emq_put_in_lane(cmd, newcomer->lane, *job);
         pairs[count++] = emq_words[EMQ_GROUP];
         pairs[count++] = job[GROUP];
     }
@@ -81,7 +85,7 @@ static void admit(struct emq_cmd *cmd, struct newcomer *newcomer) {
 
 int emq_enqueue_many(struct emq_cmd *cmd) {
     struct admission all;
-    all.news = all.flats = 0;
+    all.news = all.flats = all.joins = 0;
     if (!emq_batch_count(cmd, JOBS, WIDTH, &all.count)) return REDISMODULE_OK;
     for (uint32_t place = 0; place < all.count; place++) {
         if (!judge(cmd, &all, place)) return REDISMODULE_OK;
@@ -96,6 +100,7 @@ int emq_enqueue_many(struct emq_cmd *cmd) {
 
     emq_zadd_all(cmd, pending, 0, all.flat, all.flats);
     cmd->joined_flat = all.flats;
+    emq_put_in_lanes(cmd, all.joiners, all.joins);
     for (uint32_t i = 0; i < all.news; i++) admit(cmd, &all.fresh[i]);
     emq_close_lanes(cmd);
     RedisModule_ReplyWithArray(cmd->ctx, (long)all.count);

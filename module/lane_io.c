@@ -16,6 +16,7 @@ static struct emq_looked *remember(struct emq_cmd *cmd, RedisModuleString *group
     lane->group = group;
     lane->closes = true;
     lane->met = false;
+    lane->joins = 0;
     lane->set = emq_open_below(cmd, "g:", name, ":pending", EMQ_ZSET, true);
     return lane;
 }

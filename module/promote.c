@@ -14,7 +14,8 @@ struct ready {
 struct slice {
     RedisModuleString *due[EMQ_BATCH_MAX], *flat[EMQ_BATCH_MAX], *dead[EMQ_BATCH_MAX];
     struct ready ready[EMQ_BATCH_MAX], damaged[EMQ_BATCH_MAX];
-    uint32_t dues, flats, deads, readies, damages;
+    struct emq_joiner joiners[EMQ_BATCH_MAX];
+    uint32_t dues, flats, joins, deads, readies, damages;
 };
 
 static void judge(struct emq_cmd *cmd, struct slice *slice, RedisModuleString *id) {
@@ -31,7 +32,11 @@ static void judge(struct emq_cmd *cmd, struct slice *slice, RedisModuleString *i
         slice->damaged[slice->damages++] = job;
         return;
     }
-    if (job.lane == NULL) slice->flat[slice->flats++] = id;
+    if (job.lane == NULL) {
+        slice->flat[slice->flats++] = id;
+    } else {
+        slice->joiners[slice->joins++] = (struct emq_joiner){job.lane, id};
+    }
     slice->ready[slice->readies++] = job;
 }
 
@@ -40,10 +45,8 @@ static void move(struct emq_cmd *cmd, struct slice *slice, struct emq_key *sched
     emq_zrem_all(cmd, schedule, slice->due, slice->dues);
     emq_zadd_all(cmd, pending, 0, slice->flat, slice->flats);
     cmd->joined_flat = slice->flats;
-    for (uint32_t i = 0; i < slice->readies; i++) {
-        if (slice->ready[i].lane != NULL) emq_put_in_lane(cmd, slice->ready[i].lane, slice->ready[i].id);
-        emq_hset(cmd, slice->ready[i].row, pairs, 2);
-    }
+    emq_put_in_lanes(cmd, slice->joiners, slice->joins);
+    for (uint32_t i = 0; i < slice->readies; i++) emq_hset(cmd, slice->ready[i].row, pairs, 2);
     if (slice->deads > 0) emq_zadd_all(cmd, emq_at(cmd, EMQ_AT_DEAD), 0, slice->dead, slice->deads);
     for (uint32_t i = 0; i < slice->damages; i++) {
         emq_set_aside(cmd, slice->damaged[i].row, slice->damaged[i].lane->trouble);
@@ -55,7 +58,7 @@ int emq_promote(struct emq_cmd *cmd) {
     enum { SCHEDULE, PENDING, BASE, LIMIT };
     struct slice slice;
     uint32_t most;
-    slice.flats = slice.deads = slice.readies = slice.damages = 0;
+    slice.flats = slice.joins = slice.deads = slice.readies = slice.damages = 0;
     if (!emq_limit(cmd, LIMIT, &most)) return REDISMODULE_OK;
     struct emq_key *schedule = emq_open_given(cmd, SCHEDULE, EMQ_ZSET, true);
     if (schedule->wrong) return emq_reply_trouble(cmd, emq_wrong(schedule));

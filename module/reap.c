@@ -20,11 +20,12 @@ struct lapsed {
 
 struct reaping {
     RedisModuleString *leaving[EMQ_BATCH_MAX], *recovered[EMQ_BATCH_MAX], *dead[EMQ_BATCH_MAX], *ghosts[EMQ_BATCH_MAX];
+    RedisModuleString *flat[EMQ_BATCH_MAX];
+    struct emq_joiner joiners[EMQ_BATCH_MAX];
     struct lapsed jobs[EMQ_BATCH_MAX];
     struct emq_parent parents[EMQ_BATCH_MAX];
-    uint32_t leaves, recoveries, deads, ghostly, count, over;
+    uint32_t leaves, recoveries, deads, ghostly, count, over, flats, joins;
     long long cap;
-    bool to_flat;
 };
 
 static void judge_job(struct emq_cmd *cmd, struct reaping *reaping, struct lapsed *job) {
@@ -63,7 +64,11 @@ static void judge(struct emq_cmd *cmd, struct reaping *reaping, RedisModuleStrin
         reaping->dead[reaping->deads++] = id;
     } else {
         reaping->recovered[reaping->recoveries++] = id;
-        reaping->to_flat = reaping->to_flat || job->lane == NULL;
+        if (job->lane == NULL) {
+            reaping->flat[reaping->flats++] = id;
+        } else {
+            reaping->joiners[reaping->joins++] = (struct emq_joiner){job->lane, id};
+        }
     }
 }
 
@@ -78,11 +83,23 @@ static void bury(struct emq_cmd *cmd, struct lapsed *job) {
     if (job->parent != NULL) emq_child_died(cmd, job->parent, job->id, job->ignored, reason);
 }
 
+static void put_all_back(struct emq_cmd *cmd, struct reaping *reaping) {
+    RedisModuleString *pairs[] = {emq_words[EMQ_STATE], emq_words[EMQ_PENDING]};
+    if (reaping->flats > 0) emq_zadd_all(cmd, emq_at(cmd, EMQ_AT_PENDING), 0, reaping->flat, reaping->flats);
+    cmd->joined_flat = reaping->flats;
+    emq_put_in_lanes(cmd, reaping->joiners, reaping->joins);
+    for (uint32_t i = 0; i < reaping->count; i++) {
+        if (!reaping->jobs[i].dies) emq_hset(cmd, reaping->jobs[i].row, pairs, 2);
+    }
+}
+
 /* Returns how many deaths count. */
 static long long move(struct emq_cmd *cmd, struct reaping *reaping, struct emq_key *active) {
     long long deaths = 0;
     emq_zrem_all(cmd, active, reaping->leaving, reaping->leaves);
     if (reaping->deads > 0) emq_zadd_all(cmd, emq_at(cmd, EMQ_AT_DEAD), 0, reaping->dead, reaping->deads);
+    bool at_once = reaping->over == 0; /* else a parent that a death moves may be one of these: each in its turn */
+    if (at_once) put_all_back(cmd, reaping);
     for (uint32_t i = 0; i < reaping->count; i++) {
         struct lapsed *job = &reaping->jobs[i];
         if (job->lane != NULL) emq_fly(&job->lane->is, -1);
@@ -91,7 +108,7 @@ static long long move(struct emq_cmd *cmd, struct reaping *reaping, struct emq_k
         } else if (job->dies) {
             bury(cmd, job);
             deaths++;
-        } else {
+        } else if (!at_once) {
             emq_make_ready(cmd, job->row, job->id, job->lane);
         }
     }
@@ -115,8 +132,7 @@ int emq_reap(struct emq_cmd *cmd) {
     struct emq_trouble uncounted = {EMQ_SOUND, {"", 0}, {"", 0}};
     long long counted = 0;
     uint32_t most;
-    reaping.recoveries = reaping.deads = reaping.ghostly = reaping.count = reaping.over = 0;
-    reaping.to_flat = false;
+    reaping.recoveries = reaping.deads = reaping.ghostly = reaping.count = reaping.over = reaping.flats = reaping.joins = 0;
     reaping.cap = LLONG_MAX; /* as many attempts as it needs */
     if (!emq_limit(cmd, LIMIT, &most)) return REDISMODULE_OK;
     if (emq_is_given(cmd, CAP) && !emq_argument(cmd, CAP, "max_attempts", 0, EMQ_WHOLE_MAX, &reaping.cap)) {
@@ -126,7 +142,7 @@ int emq_reap(struct emq_cmd *cmd) {
     if (active->wrong) return emq_reply_trouble(cmd, emq_wrong(active));
     reaping.leaves = emq_due(cmd, active, emq_now(cmd), most, reaping.leaving);
     for (uint32_t i = 0; i < reaping.leaves; i++) judge(cmd, &reaping, reaping.leaving[i]);
-    if (reaping.to_flat && emq_at(cmd, EMQ_AT_PENDING)->wrong) {
+    if (reaping.flats > 0 && emq_at(cmd, EMQ_AT_PENDING)->wrong) {
         return emq_reply_trouble(cmd, emq_wrong(emq_at(cmd, EMQ_AT_PENDING)));
     }
     if (reaping.deads > 0) {
