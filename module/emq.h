@@ -36,6 +36,7 @@
 #include "parse.h"
 
 #define EMQ_WALK_MAX 1000
+#define EMQ_AT_ONCE 100 /* lanes of which one command tells */
 
 /* ---- texts --------------------------------------------------------------------------------------------------------*/
 
@@ -230,9 +231,12 @@ void emq_hset(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **pair
 void emq_hincr(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, long long from, long long by);
 bool emq_hsetnx(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, RedisModuleString *value);
 void emq_hdel(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field);
+void emq_hdel_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **fields, size_t count); /* at most EMQ_AT_ONCE */
 void emq_srem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member); /* the key is open for reading */
 void emq_lpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value);
 void emq_rpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value);
+void emq_lpush_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **values, size_t count);
+void emq_rpush_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **values, size_t count);
 void emq_lpop(struct emq_cmd *cmd, struct emq_key *key, long long count);
 void emq_lrem_last(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value);
 void emq_ltrim(struct emq_cmd *cmd, struct emq_key *key, long long most);

@@ -1,7 +1,7 @@
-/* Lanes: reading what the bookkeeping of a group needs, and writing at the end what lanes.c decides.
+/* Lanes: reading what the bookkeeping of a group needs, and moving jobs. What follows from the moves is written at the
+ * end: see lane_close.c.
  *
- * The same steps as shared/look_lane.lua, look_lanes.lua, make_ready.lua, leave_active.lua and close_lanes.lua. Unlike
- * there the keys that all lanes share stay open, so that many lanes cost nothing but their own set. */
+ * The same steps as shared/look_lane.lua, look_lanes.lua, make_ready.lua and leave_active.lua. Unlike there the keys that all lanes share stay open, so that many lanes cost nothing but their own set. */
 #include "emq.h"
 
 static struct emq_trouble first_of(struct emq_trouble one, struct emq_trouble other) {
@@ -129,56 +129,4 @@ bool emq_leave_active(struct emq_cmd *cmd, struct emq_key *active, RedisModuleSt
         return true;
     }
     return lane != NULL ? emq_take_from_lane(cmd, lane, id) : emq_zrem(cmd, emq_at(cmd, EMQ_AT_PENDING), id);
-}
-
-static void leave_tokens(struct emq_cmd *cmd, long long entered, long long worth) {
-    struct emq_key *wake = emq_at(cmd, EMQ_AT_WAKE);
-    if (wake->wrong) return;
-    struct emq_waking waking = emq_wakes(emq_length(wake), entered, worth);
-    for (long long i = 0; i < waking.ones; i++) emq_lpush(cmd, wake, emq_words[EMQ_ONE]);
-    if (waking.rest > 0) emq_lpush(cmd, wake, emq_number(cmd, waking.rest));
-    if (waking.cut) emq_ltrim(cmd, wake, EMQ_WAKES_MAX);
-}
-
-static void write_count(struct emq_cmd *cmd, struct emq_looked *lane, struct emq_closing closing) {
-    struct emq_key *counts = emq_at(cmd, EMQ_AT_GACTIVE);
-    if (closing.count == EMQ_COUNT_SET) {
-        RedisModuleString *pairs[] = {lane->group, emq_number(cmd, lane->is.act)};
-        emq_hset(cmd, counts, pairs, 2);
-    } else if (closing.count == EMQ_COUNT_DROP) {
-        emq_hdel(cmd, counts, lane->group);
-    }
-}
-
-void emq_close_lanes(struct emq_cmd *cmd) {
-    if (cmd->lanes.count == 0 && cmd->joined_flat == 0 && !cmd->has_ceiling) return;
-    long long worth = cmd->joined_flat, entered = 0;
-    for (uint32_t i = 0; i < cmd->lanes.count; i++) {
-        struct emq_looked *lane = emq_bag_at(&cmd->lanes, i);
-        if (!lane->closes) continue;
-        struct emq_closing closing = emq_close(&lane->is);
-        write_count(cmd, lane, closing);
-        worth += closing.worth;
-        if (closing.ring == EMQ_RING_ENTER) {
-            emq_rpush(cmd, emq_at(cmd, EMQ_AT_RING), lane->group);
-            entered++;
-        } else if (closing.ring == EMQ_RING_LEAVE) {
-            emq_lrem_last(cmd, emq_at(cmd, EMQ_AT_RING), lane->group);
-        }
-        if (closing.live == EMQ_LIVE_KEEP || emq_at(cmd, EMQ_AT_LANES)->wrong) continue;
-        if (closing.live == EMQ_LIVE_ENTER) {
-            emq_zadd(cmd, emq_at(cmd, EMQ_AT_LANES), 0, lane->group);
-        } else {
-            emq_zrem(cmd, emq_at(cmd, EMQ_AT_LANES), lane->group);
-            if (emq_length(emq_at(cmd, EMQ_AT_FRESH_NEXT)) > 0) emq_srem(cmd, emq_at(cmd, EMQ_AT_FRESH_NEXT), lane->group);
-        }
-    }
-    /* Seats that have become free under the ceiling, if there is something to serve. */
-    long long seats = cmd->has_ceiling ? cmd->room + cmd->ended : 0;
-    if (seats > cmd->ended) seats = cmd->ended;
-    if (seats > worth &&
-        (emq_length(emq_at(cmd, EMQ_AT_PENDING)) > 0 || emq_length(emq_at(cmd, EMQ_AT_RING)) > 0)) {
-        worth = seats;
-    }
-    if (entered > 0 || worth > 0) leave_tokens(cmd, entered, worth);
 }

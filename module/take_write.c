@@ -33,14 +33,8 @@ static void turn_ring(struct take *take) {
     RedisModuleString *back[EMQ_WINDOW_MAX + 1];
     if (rota->passed == 0 || (rota->length == 1 && rota->tail_count == 1)) return;
     emq_lpop(take->cmd, take->ring, rota->passed);
-    for (uint32_t i = 0; i < rota->tail_count; i++) {
-        back[i] = stall_of(rota->tail[i])->group;
-        RedisModule_ListPush(take->ring->open, REDISMODULE_LIST_TAIL, back[i]);
-    }
-    if (rota->tail_count == 0) return;
-    RedisModule_Replicate(take->cmd->ctx, "RPUSH", "sv", take->ring->name, back, (size_t)rota->tail_count);
-    RedisModule_SignalModifiedKey(take->cmd->ctx, take->ring->name);
-    RedisModule_NotifyKeyspaceEvent(take->cmd->ctx, REDISMODULE_NOTIFY_LIST, "rpush", take->ring->name);
+    for (uint32_t i = 0; i < rota->tail_count; i++) back[i] = stall_of(rota->tail[i])->group;
+    emq_rpush_all(take->cmd, take->ring, back, rota->tail_count);
 }
 
 /* Sets have no functions of their own in the API, so the server's commands write them. These may take the key away, and

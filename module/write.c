@@ -81,11 +81,25 @@ bool emq_hsetnx(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *fie
     return true;
 }
 
-void emq_hdel(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field) {
+void emq_hdel_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **fields, size_t count) {
+    RedisModuleString *gone[EMQ_AT_ONCE];
+    size_t told = 0;
     if (is_closed(key)) return;
-    if (RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, REDISMODULE_HASH_DELETE, NULL) < 1) return;
-    RedisModule_Replicate(cmd->ctx, "HDEL", "ss", key->name, field);
+    for (size_t i = 0; i < count && i < EMQ_AT_ONCE; i++) {
+        if (RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, fields[i], REDISMODULE_HASH_DELETE, NULL) < 1) continue;
+        gone[told++] = fields[i];
+    }
+    if (told == 0) return;
+    if (told == 1) {
+        RedisModule_Replicate(cmd->ctx, "HDEL", "ss", key->name, gone[0]);
+    } else {
+        RedisModule_Replicate(cmd->ctx, "HDEL", "sv", key->name, gone, told);
+    }
     tell_less(cmd, key, REDISMODULE_NOTIFY_HASH, "hdel");
+}
+
+void emq_hdel(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field) {
+    emq_hdel_all(cmd, key, &field, 1);
 }
 
 /* The API has nothing for sets, so the server's own command does it. That may take the key away under a handle: it is
@@ -98,17 +112,28 @@ void emq_srem(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *membe
     key->open = RedisModule_OpenKey(cmd->ctx, key->name, REDISMODULE_READ);
 }
 
-void emq_lpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) {
-    if (is_closed(key) || RedisModule_ListPush(key->open, REDISMODULE_LIST_HEAD, value) != REDISMODULE_OK) return;
-    RedisModule_Replicate(cmd->ctx, "LPUSH", "ss", key->name, value);
-    tell(cmd, key, REDISMODULE_NOTIFY_LIST, "lpush");
+static void push_all(struct emq_cmd *cmd, struct emq_key *key, int where, RedisModuleString **values, size_t count) {
+    const char *command = where == REDISMODULE_LIST_HEAD ? "LPUSH" : "RPUSH";
+    if (is_closed(key) || count == 0) return;
+    for (size_t i = 0; i < count; i++) RedisModule_ListPush(key->open, where, values[i]);
+    if (count == 1) {
+        RedisModule_Replicate(cmd->ctx, command, "ss", key->name, values[0]);
+    } else {
+        RedisModule_Replicate(cmd->ctx, command, "sv", key->name, values, count);
+    }
+    tell(cmd, key, REDISMODULE_NOTIFY_LIST, where == REDISMODULE_LIST_HEAD ? "lpush" : "rpush");
 }
 
-void emq_rpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) {
-    if (is_closed(key) || RedisModule_ListPush(key->open, REDISMODULE_LIST_TAIL, value) != REDISMODULE_OK) return;
-    RedisModule_Replicate(cmd->ctx, "RPUSH", "ss", key->name, value);
-    tell(cmd, key, REDISMODULE_NOTIFY_LIST, "rpush");
+void emq_lpush_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **values, size_t count) {
+    push_all(cmd, key, REDISMODULE_LIST_HEAD, values, count);
 }
+
+void emq_rpush_all(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **values, size_t count) {
+    push_all(cmd, key, REDISMODULE_LIST_TAIL, values, count);
+}
+
+void emq_lpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) { emq_lpush_all(cmd, key, &value, 1); }
+void emq_rpush(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *value) { emq_rpush_all(cmd, key, &value, 1); }
 
 void emq_lpop(struct emq_cmd *cmd, struct emq_key *key, long long count) {
     long long popped = 0;
