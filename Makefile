@@ -9,7 +9,8 @@
 #   make soak    the state machine and the demo's kill, for minutes
 #   make fuzz    the module under the sanitizers, against the scripts (SECONDS=120)
 #   make bench   every benchmark, as ratios within one run
-#   make tables  rewrites docs/lifecycle.md, docs/keys.md and the blocking face
+#   make tables  rewrites docs/lifecycle.md, docs/keys.md, the lists of docs/module.md and the blocking face
+#   make figures measures what docs/module.md tells, some minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 VENV := .venv
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 CODE := src tests tools bench
 
-.PHONY: demo test check types unit ports soak fuzz bench tables clean
+.PHONY: demo test check types unit ports soak fuzz bench tables figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/echomq demo
@@ -30,6 +31,7 @@ check: $(VENV)/installed
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/python tools/blocking.py --check
 	$(BIN)/python tools/tables.py --check
+	$(BIN)/python tools/module_page.py --check
 
 types: $(VENV)/installed
 	$(BIN)/mypy src tests tools
@@ -57,6 +59,10 @@ bench: $(VENV)/installed
 tables: $(VENV)/installed
 	$(BIN)/python tools/blocking.py
 	$(BIN)/python tools/tables.py
+	$(BIN)/python tools/module_page.py
+
+figures: $(VENV)/installed
+	$(BIN)/python tools/module_page.py --figures
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/using.md", "docs/lanes.md", "docs/operating.md", "docs/embedded.md")
+PAGES = ("README.md", "docs/using.md", "docs/lanes.md", "docs/operating.md", "docs/embedded.md", "docs/module.md")
 
 _PROGRAM = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"# (\w+\.py)\n")

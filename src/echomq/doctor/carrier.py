@@ -8,7 +8,7 @@ from echomq.doctor.told import LoadedModule, Right, Told
 
 __all__ = ["COST", "blocking", "carrier"]
 
-COST: Final = "three to five times as much of its time"
+COST: Final = "two to five times as much of its time"
 """What a step of a job costs the server by a script, against the command; docs/module.md has the figures."""
 
 
@@ -32,10 +32,14 @@ def _by_module(told: Told, loaded: LoadedModule) -> Finding:
         says += f" The server's module is another one and has not {listed(missing)}; scripts do that."
         todo.append("load the module that `echomq module path` shows in its place")
     if denied:
-        says += f" {user} may not run {listed(denied)}; scripts do that."
+        says = f"{says} {user} may not run {listed(denied)}; scripts do that." if served else _of_none(loaded, user)
         todo.append(f"ACL SETUSER {user} {' '.join(f'+{name.lower()}' for name in denied)}")
     facts = _facts(told, served=served, missing=missing, denied=denied)
     return note("carrier", says, *todo, **facts) if todo else ok("carrier", says, **facts)
+
+
+def _of_none(loaded: LoadedModule, user: str) -> str:
+    return f"Calls go by scripts: the server has the module (version {loaded.version}), and {user} may run none of it."
 
 
 def _is_used(told: Told) -> bool:

@@ -9,8 +9,8 @@ from echomq.errors import AuthRefused, BootRefused, EchoMQError, EmbeddedFailed,
 
 __all__ = ["TESTED", "clock", "connection", "product", "protocol", "server", "unreachable"]
 
-TESTED: Final = ("Valkey 9.1",)
-"""The servers that all tests run on; docs/operating.md names the same."""
+TESTED: Final = ("Valkey 9.1", "Valkey 8.1", "Redis 7.0")
+"""The servers that the tests run on; docs/operating.md names the same."""
 
 FAR_MS: Final = 5.0
 CLOCKS_MS: Final = 1000

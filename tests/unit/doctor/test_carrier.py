@@ -45,7 +45,7 @@ def test_all_goes_by_scripts() -> None:
     assert (found.level, found.says) == (
         Level.NOTE,
         (
-            "Calls go by scripts, since the server has no module of echomq. All works; each step costs it three to five"
+            "Calls go by scripts, since the server has no module of echomq. All works; each step costs it two to five"
             " times as much of its time."
         ),
     )
@@ -93,6 +93,11 @@ def test_commands_that_the_user_may_not_run_are_named_with_the_grant() -> None:
 def test_a_module_of_which_no_command_is_permitted_is_no_carrier() -> None:
     found = carrier(granted(all_but=tuple(f"emq.{name}" for name in COMMANDS)))
 
+    assert (found.level, found.says) == (
+        Level.NOTE,
+        "Calls go by scripts: the server has the module (version 1), and app may run none of it.",
+    )
+    assert found.todo == (f"ACL SETUSER app {' '.join(f'+emq.{name}' for name in sorted(COMMANDS))}",)
     assert (found.facts["carrier"], found.facts["commands"]) == ("scripts", 0)
 
 
