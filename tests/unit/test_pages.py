@@ -12,7 +12,14 @@ from tests.pages import PAGES, ROOT, check_program, files_of, operate, page, pro
 QUEUE = re.compile(r"(?:\b(?:blocking_)?(?:jobs|lanes)\(|Worker\(app, )\"([^\"]+)\"")
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 LINKED = {
-    "README.md": {"docs/using.md", "docs/lanes.md", "docs/operating.md", "docs/embedded.md", "docs/cli.md", "docs/module.md"},
+    "README.md": {
+        "docs/using.md",
+        "docs/lanes.md",
+        "docs/operating.md",
+        "docs/embedded.md",
+        "docs/cli.md",
+        "docs/module.md",
+    },
     "docs/lanes.md": {"using.md", "operating.md", "cli.md", "wire.md"},
     "docs/operating.md": {"using.md", "lanes.md", "cli.md", "embedded.md", "errors.md", "module.md", "wire.md"},
     "docs/embedded.md": {"using.md", "operating.md", "module.md"},
