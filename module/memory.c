@@ -88,7 +88,7 @@ enum { LATE_KEYS = 5 };
 
 bool emq_may_write(struct emq_cmd *cmd, size_t strings) {
     if (!emq_bag_reserve(&cmd->keys, LATE_KEYS, emq_try_alloc, RedisModule_Free) ||
-        !own_more(cmd, (uint32_t)strings + cmd->lanes.count)) {
+        !own_more(cmd, (uint32_t)strings + cmd->lanes.count + LATE_KEYS)) {
         emq_starve(cmd);
     }
     if (emq_is_starved(cmd)) return false;

@@ -33,6 +33,15 @@ def test_published_arguments_and_replies(case: Case) -> None:
     case.shows(case.seed().active(J1, 1, ends=2).active(J2, 1, ends=2))
 
 
+def test_no_other_lease_is_touched_whatever_its_id(case: Case) -> None:
+    seed = case.seed().active(J1, 1, ends=1).active(J2, 1, ends=1)
+    for odd in (b"", b"\0", b"-"):
+        seed.member(case.keys.active, odd, 2)
+    case.given(seed)
+    call = extend_many(case.keys, [(J2, Token(1)), (J2, Token(1)), (J3, Token(1))], lease_ms=3 * HOUR)
+    case.step(call, NotExtended((J3,)), seed.copy().member(case.keys.active, J2, 3))
+
+
 def test_a_broken_row_is_not_extended_and_the_others_are(case: Case) -> None:
     seed = case.seed().active(J1, 1, ends=1).broken(J1).active(J2, 1, ends=1)
     case.given(seed)

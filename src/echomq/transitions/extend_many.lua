@@ -31,8 +31,8 @@ for at = more_args_at, #ARGV, 2 do
   end
 end
 if #leases > 0 then
-  -- A ZREM of nothing opens the block of writes: on a full server ZADD alone would be refused and every lease lost.
-  call('ZREM', active_key, '')
+  -- ZREM opens the block of writes: on a full server ZADD alone would be refused and every lease lost.
+  call('ZREM', active_key, leases[2])
   in_chunks('ZADD', active_key, leases)
 end
 return refused
