@@ -194,8 +194,8 @@ typedef struct {
     X(int, KeyType, (RedisModuleKey *key))                                                                             \
     X(size_t, ValueLength, (RedisModuleKey *key))                                                                      \
     X(int, DeleteKey, (RedisModuleKey *key))                                                                           \
-    X(long long, GetExpire, (RedisModuleKey *key))                                                                     \
-    X(int, SetExpire, (RedisModuleKey *key, long long after_ms))                                                       \
+    X(long long, GetAbsExpire, (RedisModuleKey *key))                                                                  \
+    X(int, SetAbsExpire, (RedisModuleKey *key, long long at_ms))                                                       \
     X(int, HashGet, (RedisModuleKey *key, int flags, ...))                                                             \
     X(int, HashSet, (RedisModuleKey *key, int flags, ...))                                                             \
     X(int, ZsetAdd, (RedisModuleKey *key, double score, RedisModuleString *ele, int *flagsptr))                        \

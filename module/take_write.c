@@ -135,7 +135,7 @@ static void write_watch(struct take *take) {
     struct emq_text until = emq_text_of(emq_number(cmd, take->parking.until_ms)), parts[] = {take->watcher, until};
     RedisModuleString *text = emq_join(cmd, parts, 2, " ", 1);
     RedisModule_StringSet(take->watch->open, text);
-    RedisModule_SetExpire(take->watch->open, take->parking.until_ms + GRACE_MS - emq_now(cmd));
+    RedisModule_SetAbsExpire(take->watch->open, take->parking.until_ms + GRACE_MS);
     RedisModule_Replicate(cmd->ctx, "SET", "sscl", take->watch->name, text, "PXAT", take->parking.until_ms + GRACE_MS);
     RedisModule_SignalModifiedKey(cmd->ctx, take->watch->name);
     RedisModule_NotifyKeyspaceEvent(cmd->ctx, REDISMODULE_NOTIFY_STRING, "set", take->watch->name);

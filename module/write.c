@@ -178,11 +178,11 @@ void emq_ltrim(struct emq_cmd *cmd, struct emq_key *key, long long most) {
 /* A string that is a counter. Setting it would take its expiry away, which DECR does not. */
 void emq_decr(struct emq_cmd *cmd, struct emq_key *key, long long from) {
     if (is_closed(key)) return;
-    long long expiry = RedisModule_GetExpire(key->open);
+    long long expiry = RedisModule_GetAbsExpire(key->open);
     RedisModule_StringSet(key->open, emq_own(cmd, RedisModule_CreateStringFromLongLong(NULL, from - 1)));
-    if (expiry != REDISMODULE_NO_EXPIRE) RedisModule_SetExpire(key->open, expiry);
+    if (expiry != REDISMODULE_NO_EXPIRE) RedisModule_SetAbsExpire(key->open, expiry);
     RedisModule_Replicate(cmd->ctx, "DECR", "s", key->name);
-    tell(cmd, key, REDISMODULE_NOTIFY_STRING, "decrby");
+    tell(cmd, key, REDISMODULE_NOTIFY_STRING, "incrby");
 }
 
 void emq_delete(struct emq_cmd *cmd, struct emq_key *key) {
@@ -193,8 +193,9 @@ void emq_delete(struct emq_cmd *cmd, struct emq_key *key) {
 }
 
 void emq_expire(struct emq_cmd *cmd, struct emq_key *key, long long after_ms) {
-    if (is_closed(key) || RedisModule_SetExpire(key->open, after_ms) != REDISMODULE_OK) return;
-    RedisModule_Replicate(cmd->ctx, "PEXPIREAT", "sl", key->name, emq_now(cmd) + after_ms);
+    long long at_ms = emq_now(cmd) + after_ms;
+    if (is_closed(key) || RedisModule_SetAbsExpire(key->open, at_ms) != REDISMODULE_OK) return;
+    RedisModule_Replicate(cmd->ctx, "PEXPIREAT", "sl", key->name, at_ms);
     tell(cmd, key, REDISMODULE_NOTIFY_GENERIC, "expire");
 }
 
