@@ -42,7 +42,7 @@ def _steps(told: Told, path: Path) -> tuple[str, ...]:
         return ("the embedded server loads it at its next start: end the programs that use it, and wait ten seconds",)
     name = f'"{path}"' if " " in str(path) else str(path)
     return (
-        "the file must be on the server's machine (in its container), and the server may read and execute it there",
+        "the file must be where the server may read and execute it; docs/module.md has the steps for Debian and Docker",
         f"at each start, by a line in valkey.conf:  loadmodule {name}",
         _at_once(told, name),
         _WITHOUT,

@@ -140,7 +140,7 @@ def test_how_the_module_is_loaded() -> None:
 
     assert found.says == f"The module of this installation is {SO}, built for Linux x86_64 like the server."
     assert found.todo == (
-        "the file must be on the server's machine (in its container), and the server may read and execute it there",
+        "the file must be where the server may read and execute it; docs/module.md has the steps for Debian and Docker",
         f"at each start, by a line in valkey.conf:  loadmodule {SO}",
         "not without a restart, since MODULE LOAD is switched off there (enable-module-command is no)",
         "where a managed server loads no modules of yours, leave it: scripts do everything (docs/module.md)",
