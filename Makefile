@@ -49,7 +49,9 @@ soak: $(VENV)/installed
 
 fuzz: $(VENV)/installed
 	$(MAKE) -C module sanitize starve
-	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $$(( $(SECONDS) * 3 / 4 ))
+	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $$(( $(SECONDS) / 2 ))
+	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz_waiting --seconds $$(( $(SECONDS) / 8 ))
+	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz_waiting --seconds $$(( $(SECONDS) / 8 )) --starve
 	PYTHONPATH=. $(BIN)/python -m tests.module.fuzz --seconds $$(( $(SECONDS) / 4 )) --starve
 
 bench: $(VENV)/installed

@@ -56,18 +56,22 @@ static void write_and_reply(struct take *take) {
 
 /* ---- looking again ------------------------------------------------------------------------------------------------*/
 
-/* With a token: answered with whatever there is, and only an error leaves the token where it lies. */
+/* As if it had been parked on the list. Only an error leaves the token where it lies. */
+static void answer_paused(struct take *take, struct emq_key *wake) {
+    if (!emq_may_write(take->cmd, 1)) return;
+    emq_lpop(take->cmd, wake, 1);
+    take_reply_paused(take);
+}
+
+/* With a token: answered with whatever there is. */
 static void answer_woken(struct take *take, struct emq_key *wake) {
     RedisModuleString *token = emq_own(take->cmd, RedisModule_ListGet(wake->open, 0));
     if (token != NULL) take->worth = emq_text_of(token);
     enum take_sight sight = take_look(take);
-    if (sight == TAKE_REFUSED || (sight == TAKE_PLANNED && !take_park(take))) return;
+    if (sight == TAKE_PAUSED) answer_paused(take, wake);
+    if (sight != TAKE_PLANNED || !take_park(take)) return;
     emq_lpop(take->cmd, wake, 1);
-    if (sight == TAKE_PAUSED) {
-        take_reply_paused(take);
-    } else {
-        write_and_reply(take);
-    }
+    write_and_reply(take);
 }
 
 /* Whether something would leave its place, though nobody is served: ghosts, misplaced jobs, stale entries of the ring. It
@@ -80,12 +84,12 @@ static bool clears(const struct take *take) {
 static bool answer_found(struct take *take) {
     take->worth = (struct emq_text){"", 0};
     enum take_sight sight = take_look(take);
-    if (sight != TAKE_PLANNED) return sight == TAKE_REFUSED;
+    if (sight != TAKE_PLANNED) return sight == TAKE_REFUSED || emq_is_starved(take->cmd);
     if (has_found(take) || take_is_more(take)) {
         if (take_park(take)) write_and_reply(take);
         return true;
     }
-    if (!clears(take)) return false;
+    if (!clears(take)) return emq_is_starved(take->cmd);
     if (!take_may_write(take)) return true;
     take_write(take);
     if (!take_is_more(take)) return false;
@@ -176,8 +180,7 @@ static void wait_for_resume(struct take *take) {
     if (wake->wrong) {
         emq_reply_trouble(take->cmd, emq_wrong(wake));
     } else if (emq_length(wake) > 0) {
-        emq_lpop(take->cmd, wake, 1);
-        take_reply_paused(take);
+        answer_paused(take, wake);
     } else if (!wait(take, take->block_ms)) {
         take_reply_paused(take);
     }
@@ -187,6 +190,7 @@ static void wait_for_resume(struct take *take) {
 void take_or_wait(struct take *take) {
     bool may = may_wait(take->cmd->ctx);
     enum take_sight sight = take_look(take);
+    if (sight == TAKE_REFUSED || emq_is_starved(take->cmd)) return;
     if (!may) take->waited_ms = EMQ_MAY_NOT_WAIT;
     if (sight == TAKE_PAUSED && may) wait_for_resume(take);
     if (sight == TAKE_PAUSED && !may) take_reply_paused(take);

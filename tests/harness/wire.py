@@ -4,6 +4,7 @@ The referee and the second speaker use it in place of echomq's own connector, so
 hide a fault of a body.
 """
 
+import select
 import socket
 from collections.abc import Sequence
 from typing import Self
@@ -37,9 +38,9 @@ class Wire:
     def close(self) -> None:
         self._socket.close()
 
-    def fileno(self) -> int:
-        """Return the descriptor, for whoever waits until there is something to read."""
-        return self._socket.fileno()
+    def has_reply(self) -> bool:
+        """Whether something lies there to be received. Of what the server says last it may not have come yet."""
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def ask(self, *parts: Part) -> Reply:
         """Send one command and return its reply."""

@@ -35,7 +35,7 @@ from tests.module.fuzz_calls import Vector, vector
 from tests.module.fuzz_world import BASE, world
 from tests.servers import free_port, server_binary
 
-__all__ = ["State", "dump", "tokens"]
+__all__ = ["STARVED", "Finding", "Fuzz", "State", "dump", "main", "tokens"]
 
 _ROOT = Path(__file__).parents[2]
 _CALLS = 12
@@ -61,7 +61,7 @@ return out
 State = dict[bytes, tuple[object, ...]]
 
 
-_STARVED = "the machine gave no memory"
+STARVED = "the machine gave no memory"
 _STARVE_ONE_IN = 60
 
 
@@ -183,8 +183,8 @@ def _wait_for_link(replica: Wire) -> None:
 class Fuzz:
     """One run: its servers' lines, and how much it has tried."""
 
-    def __init__(self, wire: Wire, replica: Wire | None, seed: int) -> None:
-        self.wire, self.replica, self.seed = wire, replica, seed
+    def __init__(self, wire: Wire, replica: Wire | None, seed: int, path: str) -> None:
+        self.wire, self.replica, self.seed, self.path = wire, replica, seed, path
         served = served_commands(wire)
         self.transitions = [t for t in TRANSITIONS if t.name in served]
         self.calls = self.compared = self.refused = self.starved = self.worlds = 0
@@ -193,7 +193,16 @@ class Fuzz:
         for transition in self.transitions:
             wire.ask("SCRIPT", "LOAD", body_of(transition).text)
 
+    @property
+    def summary(self) -> str:
+        """How much was tried, in words."""
+        return (
+            f"{self.worlds} databases, {self.calls} calls, {self.refused} refused, "
+            f"{self.compared} compared with the script, {self.starved} without memory"
+        )
+
     def run_world(self, number: int) -> None:
+        """Make the database of this number and try calls on it. Raises `Finding`."""
         rng = Random(f"{self.seed}/{number}")
         seconds, micros = cast("list[bytes]", self.wire.ask("TIME"))
         now_ms = int(seconds) * 1000 + int(micros) // 1000
@@ -213,8 +222,7 @@ class Fuzz:
             if before[0].keys() != before[1].keys() or _unclaimed(before[0]) != _unclaimed(before[1]):
                 break
         self.worlds += 1
-        if self.replica is not None:
-            self._compare_replica(before)
+        self.compare_replica()
 
     def _try(self, call: Vector, before: list[State], *, bare: bool) -> list[State]:
         self.calls += 1
@@ -233,7 +241,7 @@ class Fuzz:
         after = dump(self.wire)
         if isinstance(reply, ErrorReply):
             self.refused += 1
-            self.starved += _STARVED in reply.text
+            self.starved += STARVED in reply.text
             left = {key: entry for key, entry in before[0].items() if key in after[0] or cast("int", entry[2]) < 0}
             if left != after[0]:
                 raise Finding(f"refused ({reply}), and yet:{_difference(left, after[0])}")
@@ -243,7 +251,7 @@ class Fuzz:
         return after
 
     def _compare(self, reply: Reply, other: Reply, after: list[State]) -> None:
-        if isinstance(reply, ErrorReply) and any(text in str(reply) for text in (*_STRICTER, _STARVED)):
+        if isinstance(reply, ErrorReply) and any(text in str(reply) for text in (*_STRICTER, STARVED)):
             return  # of a number the scripts read more spellings; no name is that long; all keys are of one queue
         if _without_texts(reply) != _without_texts(other):
             raise Finding(f"the module says {reply!r:.2000}\n   the script says {other!r:.2000}")
@@ -251,8 +259,10 @@ class Fuzz:
         if one != two:
             raise Finding(f"the module leaves another state than the script ({reply!r:.300}):{_difference(one, two)}")
 
-    def _compare_replica(self, state: list[State]) -> None:
-        assert self.replica is not None
+    def compare_replica(self) -> None:
+        """Find out whether the replica is equal, if there is one."""
+        if self.replica is None:
+            return
         if self.wire.ask("WAIT", 1, 20000) != 1:
             raise Finding("the replica does not follow")
         state, found = dump(self.wire), dump(self.replica)
@@ -267,7 +277,8 @@ def _told(history: list[list[bytes]]) -> str:
     return json.dumps([[part.decode("latin-1") for part in command] for command in history])
 
 
-def main() -> int:
+def main(new_fuzz: type[Fuzz] = Fuzz) -> int:
+    """Run the program, by this class."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -294,7 +305,7 @@ def main() -> int:
         ):
             process = started[1]
             _wait_for_link(replica)
-            fuzz = Fuzz(wire, replica, options.seed)
+            fuzz = new_fuzz(wire, replica, options.seed, started[0])
             end, number = time.monotonic() + options.seconds, 0
             while time.monotonic() < end:
                 number = options.world if options.world is not None else number
@@ -318,11 +329,7 @@ def main() -> int:
                 if options.world is not None:
                     break
                 number += 1
-            print(
-                f"seed {options.seed}: {fuzz.worlds} databases, {fuzz.calls} calls, {fuzz.refused} refused, "
-                f"{fuzz.compared} compared with the script, {fuzz.starved} without memory, {findings} findings, "
-                f"in {options.seconds:.0f} s"
-            )
+            print(f"seed {options.seed}: {fuzz.summary}, {findings} findings, in {options.seconds:.0f} s")
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return 1 if findings else 0

@@ -1,6 +1,5 @@
 """Callers of EMQ.TAKE … BLOCK over raw lines, each on a connection of its own, and a way to know that they wait."""
 
-import select
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -87,7 +86,7 @@ class Waiter:
 
     def is_answered(self) -> bool:
         """Whether a reply lies there. The server has to have gone round since: ask it something before."""
-        return bool(select.select([self.wire], [], [], 0)[0])
+        return self.wire.has_reply()
 
     def answer(self) -> Told:
         """Return the reply, once there is one, which is no error."""
