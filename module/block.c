@@ -168,7 +168,10 @@ static bool wait(struct take *take, long long for_ms) {
     struct emq_cmd *cmd = take->cmd;
     RedisModuleString *keys[] = {cmd->argv[TAKE_PENDING], cmd->argv[TAKE_RING], cmd->argv[TAKE_WAKE]};
     struct waiting *waiting = emq_try_alloc(sizeof *waiting);
-    if (waiting == NULL) return false;
+    if (waiting == NULL) {
+        take->waited_ms = EMQ_MAY_NOT_WAIT;
+        return false;
+    }
     *waiting = (struct waiting){cmd->spec, clock_ms()};
     RedisModule_BlockClientOnKeys(cmd->ctx, look_again, time_is_over, forget, for_ms, keys, 3, waiting);
     return true;

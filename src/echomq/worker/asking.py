@@ -30,13 +30,17 @@ __all__ = ["Asking", "Sent"]
 _LEFT_MS: Final = 100
 _WAKE_S: Final = 1.0
 
+# A server may end a wait so late. Whoever waits offers so much more, so that it is told of what is due until then.
+_SERVER_LATE_MS: Final = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One ask: for how many jobs, with which worth, and the local monotonic instant before it was sent."""
+    """One ask: for how many jobs, with which worth, offering to park for how long, and the local instant before it."""
 
     size: int
     worth: bytes
+    park_ms: int
     at_ms: int
 
     @property
@@ -61,11 +65,12 @@ class Asking:
 
     # --- asks -------------------------------------------------------------------------------------------------------
 
-    def begin(self, size: int, held: bytes) -> Sent:
+    def begin(self, size: int, held: bytes, *, waits: bool = False) -> Sent:
         """Return an ask that is about to be sent. `held` is the worth of a token that came while nobody waited."""
         now_ms = self._clock.monotonic_ms()
         self.worth = self.worth or held or self._of_what_is_left(now_ms)
-        return Sent(size, self.worth, now_ms)
+        park_ms = min(self.park_ms + _SERVER_LATE_MS, PARK_MS_MAX) if waits else self.park_ms
+        return Sent(size, self.worth, park_ms, now_ms)
 
     async def take(self, sent: Sent) -> Taken | Paused:
         """Ask, and have the answer at once."""
@@ -74,21 +79,22 @@ class Asking:
             size=sent.size,
             worth=sent.worth,
             watcher=self._watcher,
-            park_ms=self.park_ms,
+            park_ms=sent.park_ms,
         )
 
     def blocking(self, sent: Sent) -> tuple[Call[Awaited], int]:
-        """Return an ask that waits on the server, and for how long at most, in ms: as it offers to park."""
+        """Return an ask that waits on the server, and for how long at most, in ms."""
+        block_ms = max(1, sent.park_ms - _SERVER_LATE_MS)
         call = take_blocking(
             self._jobs.keys,
             lease_ms=self._lease_ms,
             size=sent.size,
             worth=sent.worth,
             watcher=self._watcher,
-            park_ms=self.park_ms,
-            block_ms=self.park_ms,
+            park_ms=sent.park_ms,
+            block_ms=block_ms,
         )
-        return call, self.park_ms
+        return call, block_ms
 
     def deadline_ms(self, sent: Sent, waited_ms: int = 0) -> int:
         """Return the local instant at which the leases of an answer end, never later than the server's.

@@ -154,16 +154,16 @@ class Fetch(Service):
         """Ask, at once or by waiting as the last answer said, and act on the answer."""
         wait, self._wait = self._wait, None
         if wait is None:
-            sent = self._begin(size)
+            sent = self._begin(size, waits=False)
             await self._act_on(await self._asking.take(sent), sent)
             return
         until_ms = self._clock.monotonic_ms() + wait.ms
         if wait.for_tokens_only or not await self._ask_and_wait(size, wait.ms):
             await self._park(max(0, until_ms - self._clock.monotonic_ms()))
 
-    def _begin(self, size: int) -> Sent:
+    def _begin(self, size: int, *, waits: bool) -> Sent:
         self._watch.alarm.asked()
-        return self._asking.begin(size, self._idle.take_held())
+        return self._asking.begin(size, self._idle.take_held(), waits=waits)
 
     async def _act_on(self, answer: Taken | Paused, sent: Sent, *, waited_ms: int | None = None) -> None:
         """Act on an answer. `waited_ms`: for how long the server kept the ask, None if it was not to."""
@@ -178,7 +178,7 @@ class Fetch(Service):
                 self._take(answer, sent, waited_ms or 0)
                 self.is_idle = len(answer.jobs) < sent.size and not answer.more
                 if self.is_idle:
-                    await self._rest(answer)
+                    await self._rest(answer, sent.park_ms)
                 elif not answer.jobs and not answer.broken and (wait_ms := self._held_up.wait_ms()):
                     with self._watch.is_upkeeps():
                         await self._pause(wait_ms)
@@ -204,13 +204,13 @@ class Fetch(Service):
         if waited_ms:
             self._counts.woken += 1
 
-    async def _rest(self, answer: Taken) -> None:
+    async def _rest(self, answer: Taken, park_ms: int) -> None:
         """Do what is due, or have the next ask wait until something is, or somebody wakes us."""
         self._watch.rests()
         self._asks_at_once = True
         if not answer.due:
             self._dues.over()
-            watches = answer.wait_ms < self._asking.park_ms
+            watches = answer.wait_ms < park_ms
             self._watch.alarm.answered(answer.wait_ms if watches else None)
             if self._linger.is_on:
                 await self._gather(answer.wait_ms)
@@ -240,7 +240,7 @@ class Fetch(Service):
         sent: list[Sent] = []
 
         def new_ask() -> tuple[Call[Awaited], int]:
-            sent.append(self._begin(size))
+            sent.append(self._begin(size, waits=True))
             return self._asking.blocking(sent[0])
 
         with self._watch.does(self._act_while_asking):

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from echomq import EchoMQ
-from echomq.worker import shift
+from echomq.drivers import _aio_recall
+from echomq.worker import asking, shift
+from tests.faults.worker.probe import Probe, probing
 from tests.faults.worker.scene import PATIENCE_S
 from tests.servers import RealServer, built_module, valkey_server
 
@@ -37,6 +39,8 @@ def server(server_arguments: tuple[str, ...]) -> Iterator[RealServer]:
 def _patient_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last words of a worker are waited for, however slow the machine is: only a silent server costs them."""
     monkeypatch.setattr(shift, "LAST_WORDS_MS", int(PATIENCE_S * 1000))
+    monkeypatch.setattr(_aio_recall, "_GOODBYE_S", PATIENCE_S)
+    monkeypatch.setattr(asking, "_WAKE_S", PATIENCE_S)
 
 
 @pytest.fixture
@@ -47,4 +51,11 @@ def queue() -> str:
 @pytest.fixture
 async def app(server: RealServer) -> AsyncIterator[EchoMQ]:
     async with EchoMQ(server.url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def probe(server: RealServer) -> AsyncIterator[Probe]:
+    async with probing(server) as opened:
+        await opened.parked(0)
         yield opened

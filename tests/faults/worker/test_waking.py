@@ -14,97 +14,16 @@ from typing import Final
 import pytest
 
 from echomq import EchoMQ
-from echomq.drivers import _aio_recall
-from echomq.drivers.aio import AioClient
 from echomq.errors import ServerError
-from echomq.options import ConnectionOptions
 from echomq.records import ClaimedMany, NewJob
-from echomq.transitions._bodies import body_of
-from echomq.transitions.catalogue import TRANSITIONS
 from echomq.transitions.enqueue import enqueue
-from echomq.worker import Backoff, Run, Worker, WorkerOptions, asking
+from echomq.worker import Backoff, Run, Worker, WorkerOptions
+from tests.faults.worker.probe import Probe, heard, probing
 from tests.faults.worker.scene import PATIENCE_S, counted, eventually, serving, worker_process
 from tests.servers import RealServer, valkey_server
 
 HOUR_MS: Final = 3_600_000
 K: Final = 4
-
-
-@pytest.fixture(autouse=True)
-def _patient_leaving(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a worker does as it leaves has its time on a slow machine too: only a silent server costs it."""
-    monkeypatch.setattr(_aio_recall, "_GOODBYE_S", PATIENCE_S)
-    monkeypatch.setattr(asking, "_WAKE_S", PATIENCE_S)
-
-
-class Probe:
-    """Looks at the server from beside."""
-
-    def __init__(self, client: AioClient) -> None:
-        self.client = client
-
-    async def parked(self, count: int) -> None:
-        """Wait until so many workers are parked."""
-
-        async def are_they() -> bool:
-            return len(await self.parking_links()) == count
-
-        await eventually(are_they)
-
-    async def parking_links(self) -> list[str]:
-        """Return the ids of the connections that wait on the server."""
-        return [link["id"] for link in await self._links() if "b" in link["flags"]]
-
-    async def _links(self) -> list[dict[str, str]]:
-        listed = await self.client.command("CLIENT", "LIST")
-        assert isinstance(listed, bytes)
-        return [dict(field.split("=", 1) for field in line.split()) for line in listed.decode().splitlines()]
-
-
-@pytest.fixture
-async def probe(server: RealServer) -> AsyncIterator[Probe]:
-    async with probing(server) as opened:
-        await opened.parked(0)
-        yield opened
-
-
-@contextlib.asynccontextmanager
-async def probing(server: RealServer) -> AsyncIterator[Probe]:
-    async with AioClient(ConnectionOptions(url=server.url)) as client:
-        yield Probe(client)
-
-
-@contextlib.asynccontextmanager
-async def heard(server: RealServer, probe: Probe) -> AsyncIterator[list[str]]:
-    """Give the transitions and commands that clients send while the block runs, as the server tells them at its end.
-
-    A take that waits on the server is `take_blocking`. What scripts call does not count, and neither does what the
-    probe sends.
-    """
-    by_sha1 = {body_of(transition).sha1: transition.name for transition in TRANSITIONS}
-    names: list[str] = []
-    reader, writer = await asyncio.open_unix_connection(server.unix_path)
-    writer.write(b"MONITOR\r\n")
-    assert await reader.readline() == b"+OK\r\n"
-    try:
-        yield names
-        await probe.client.command("ECHO", "the end")
-        while (line := (await reader.readline()).decode()) and '"ECHO" "the end"' not in line:
-            words = line.split('"')[1::2]
-            # Whoever empties the script cache meanwhile (SCRIPT) makes a client repeat its call (EVAL).
-            if " lua]" not in line and words[0] not in {"CLIENT", "ECHO", "SCRIPT", "EVAL"}:
-                names.append(_name_of(words, by_sha1))
-    finally:
-        writer.close()
-        await writer.wait_closed()
-
-
-def _name_of(words: list[str], by_sha1: dict[bytes, str]) -> str:
-    if words[0] == "EVALSHA":
-        return by_sha1[words[1].encode()]
-    if words[0].startswith("EMQ."):
-        return words[0].removeprefix("EMQ.").lower() + ("_blocking" if words[-2] == "BLOCK" else "")
-    return words[0]
 
 
 class Crew:
