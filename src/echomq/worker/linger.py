@@ -38,7 +38,9 @@ class Linger:
         self._hurry = asyncio.Event()
         self._since: float | None = None  # the end of the last wait, or the last ask while it is on
         self._found = 0  # jobs since the last wait ended
-        self._one_takes = self._span_s  # the time in which one job comes, a running mean
+        # The time from one end of a wait to the next, and the jobs that came then: running means. Not the mean of their
+        # quotients, since jobs that come in bursts look rare to the first wait of each.
+        self._took, self._came = self._span_s, 1.0
         self._score: float | None = None  # jobs that came while it is on, in parts of those expected, a running mean
         self._penalty = 0
         self._left_out = 0
@@ -51,9 +53,10 @@ class Linger:
         if last is None or not found:
             return
         took = min(now - last, self._span_s)
-        self._one_takes += (took / found - self._one_takes) / 4
+        self._took += (took - self._took) / 4
+        self._came += (found - self._came) / 4
         is_stream = took < self._span_s and self._one_takes * _FEWEST < self._span_s
-        if not is_stream or found >= _COMPANY:
+        if not is_stream or max(found, jobs) >= _COMPANY:
             return
         self.is_on = self._left_out == 0
         self._left_out = max(0, self._left_out - 1)
@@ -75,7 +78,12 @@ class Linger:
 
     def over(self) -> None:
         """Note that the stream is over: a wait ended since its time was."""
-        self.is_on, self._since, self._one_takes = False, None, self._span_s
+        self.is_on, self._since, self._took, self._came = False, None, self._span_s, 1.0
+
+    @property
+    def _one_takes(self) -> float:
+        """The time in which one job comes."""
+        return self._took / self._came
 
     def hurry(self) -> None:
         """End the wait."""

@@ -151,6 +151,14 @@ async def test_jobs_that_a_wait_brings_with_its_end_tell_the_pace_as_tokens_do(l
     assert not await lingered(linger, time, found=0)
 
 
+async def test_a_wait_that_one_job_of_a_burst_ends_is_no_occasion_to_linger(linger: Linger, time: HandTime) -> None:
+    """Twenty chains: the first of their jobs ends the wait, and the others come while the next ask is on its way."""
+    for number in range(200):
+        await time.passes(0.15)
+        linger.woken(19 if number % 2 else 1)
+        assert not linger.is_on
+
+
 # --- the wait -------------------------------------------------------------------------------------------------------
 
 
