@@ -30,7 +30,19 @@ from tests.servers import RealServer
 
 WIRE = Path(__file__).parents[2] / "docs" / "wire.md"
 FOLDER = files("echomq.transitions")
-OF_THE_LINK = {"eval", "evalsha", "script|load", "get", "set", "select", "client|setname", "ping", "subscribe", "blpop"}
+OF_THE_LINK = {
+    "eval",
+    "evalsha",
+    "script|load",
+    "get",
+    "set",
+    "select",
+    "client|setname",
+    "client|unblock",
+    "ping",
+    "subscribe",
+    "blpop",
+}
 lua_only = pytest.mark.parametrize("body", ["lua"], indirect=True)  # only a server has users
 USER = "app"
 

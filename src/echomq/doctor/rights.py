@@ -13,6 +13,7 @@ _WELCOME: Final = {
     "publish": "nobody hears of progress",
     "subscribe": "nobody can listen to progress",
     "ping": "idle connections cannot be tested",
+    "client|unblock": "a job that an idle worker is given as it stops waits for its lease to end",
 }
 """What something depends on, but no job, and what the lack of it means."""
 
@@ -22,6 +23,9 @@ _NOT_MISSED: Final = {
     Right.DENIED: ("select", "client|setname"),  # the connection stands, so it needs no more of them
     Right.ABSENT: ("hpttl",),  # a server without TTLs of fields has none to ask for
 }
+
+_FOR_COMMANDS: Final = {"client|unblock": "emq.take"}
+"""What only the user of a command of the module needs."""
 
 _WHY: Final = "docs/wire.md has the whole list: a script that is refused in the middle keeps what it has written"
 
@@ -59,8 +63,13 @@ def rights(told: Told) -> Finding:
 
 def _having(found: Rights, right: Right) -> list[str]:
     """Return the commands of which this is known; where the keys are denied it is not of those that have some."""
-    names = [name for name in RIGHTS if found.of(name) is right and name not in _NOT_MISSED.get(right, ())]
+    names = [name for name in RIGHTS if found.of(name) is right and _is_missed(found, name, right)]
     return [name for name in names if found.keys is not Right.DENIED or name not in ON_KEYS or right is Right.ABSENT]
+
+
+def _is_missed(found: Rights, name: str, right: Right) -> bool:
+    used_by = _FOR_COMMANDS.get(name)
+    return name not in _NOT_MISSED.get(right, ()) and (used_by is None or found.of(used_by) is Right.GRANTED)
 
 
 def _grants(found: Rights, denied: list[str]) -> list[str]:

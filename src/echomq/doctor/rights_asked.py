@@ -22,7 +22,7 @@ _KEY, _CHANNEL = "<key>", "<channel>"
 
 _EXAMPLES: Final = """
     eval x 0 | evalsha x 0 | script load x | get <key> | set <key> x | select 0 | client setname x | ping | time
-    scan 0 | subscribe <channel> | publish <channel> x
+    client unblock 0 | scan 0 | subscribe <channel> | publish <channel> x
     blpop <key> 0 | llen <key> | lpop <key> | lpush <key> x | lrange <key> 0 0 | lrem <key> 0 x | ltrim <key> 0 0
     rpush <key> x
     hdel <key> x | hexists <key> x | hget <key> x | hgetall <key> | hincrby <key> x 1 | hlen <key> | hmget <key> x

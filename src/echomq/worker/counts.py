@@ -27,7 +27,7 @@ class WorkerCounts:
     reaped_dead: int = 0
     promoted: int = 0
     purged: int = 0
-    # Waits that somebody's wake-up ended, and those of them after which there was nothing left to do.
+    # Waits that a wake-up or work ended, and those of them after which there was nothing left to do.
     woken: int = 0
     woken_in_vain: int = 0
     # Rows of another type than a job's, met while claiming, settling or reaping.

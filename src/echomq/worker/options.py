@@ -19,8 +19,9 @@ class WorkerOptions:
     # How long a claim lasts without renewal: the time after which the job of a killed worker runs again. 300 ms to a
     # week. It says nothing about how long a job may run, since leases are renewed at a third of it.
     lease_ms: int = 30_000
-    # An idle worker sends one command in this time: it parks for two of them, then asks. New jobs wake it at once; what
-    # wakes nobody (jobs of a speaker that leaves no wake-up, or a wake-up that died with its worker) waits two at most.
+    # An idle worker waits on the server for two of these and asks then: one command in this time at most. New jobs wake
+    # it at once; what wakes nobody (jobs of a speaker that leaves no wake-up, or a wake-up that died with its worker)
+    # waits two at most.
     beat_ms: int = 1_000
     # Attempts of a job that has no `max_attempts` of its own. Failures and lapsed leases count, hand-backs do not.
     max_attempts: int = 3

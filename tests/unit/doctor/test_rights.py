@@ -87,6 +87,11 @@ def test_a_connection_that_stands_needs_no_more_of_its_own_commands() -> None:
             "&emq:{* +subscribe",
         ),
         ("ping", "run ping: idle connections cannot be tested", "+ping"),
+        (
+            "client|unblock",
+            "run client|unblock: a job that an idle worker is given as it stops waits for its lease to end",
+            "+client|unblock",
+        ),
     ],
 )
 def test_what_no_job_depends_on_is_a_note(command: str, lack: str, grant: str) -> None:
@@ -94,6 +99,13 @@ def test_what_no_job_depends_on_is_a_note(command: str, lack: str, grant: str) -
 
     assert (found.level, found.says) == (Level.NOTE, f"app may not {lack}.")
     assert found.todo == (f"ACL SETUSER app {grant}",)
+
+
+def test_only_the_user_of_the_take_that_waits_needs_to_end_it() -> None:
+    without = granted(all_but=("client|unblock",))
+
+    assert rights(granted(without, all_but=("emq.take",), instead=Right.ABSENT)).level is Level.OK
+    assert rights(granted(without, all_but=("emq.take",))).level is Level.OK
 
 
 def test_a_server_that_cannot_be_asked() -> None:
