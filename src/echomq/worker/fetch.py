@@ -12,6 +12,7 @@ ask. Between the jobs of a stream it does not wait there but lingers for a momen
 What cannot be done, since another program damaged the keys, is tried again after a wait that grows up to a beat.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
@@ -177,6 +178,8 @@ class Fetch(Service):
                 self._note_pace(len(answer.jobs), waited_ms)
                 self._take(answer, sent, waited_ms or 0)
                 self.is_idle = len(answer.jobs) < sent.size and not answer.more
+                if answer.jobs:
+                    await asyncio.sleep(0)  # the handlers begin before the next ask is made
                 if self.is_idle:
                     await self._rest(answer, sent.park_ms)
                 elif not answer.jobs and not answer.broken and (wait_ms := self._held_up.wait_ms()):
