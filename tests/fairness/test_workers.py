@@ -18,7 +18,7 @@ from tests.fairness.figures import worst_jain
 from tests.fairness.observer import Observer
 from tests.fairness.program import STARTS
 from tests.harness.wire import Wire
-from tests.servers import RealServer, valkey_server
+from tests.servers import RealServer, built_module, valkey_server
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120.0  # only a test that fails waits so long
@@ -29,9 +29,12 @@ LIMITS = {"one": 1, "three": 3}
 CEILING = 24
 
 
-@pytest.fixture
-def server() -> Iterator[RealServer]:
-    with valkey_server() as started:
+@pytest.fixture(params=["scripts", "module"])
+def server(request: pytest.FixtureRequest) -> Iterator[RealServer]:
+    module = built_module() if request.param == "module" else None
+    if request.param == "module" and module is None:
+        pytest.skip("no C compiler, so there is no module")
+    with valkey_server(*(("--loadmodule", module) if module else ())) as started:
         yield started
 
 
