@@ -114,10 +114,12 @@ class Asking:
         elif self._left_since_ms is None:
             self._left_since_ms = self._clock.monotonic_ms()
 
-    def count(self, answer: Taken, *, is_woken: bool) -> None:
-        """Count what came. `is_woken`: a wake-up led to it."""
+    def count(self, answer: Taken, sent: Sent, waited_ms: int) -> None:
+        """Count what came. `waited_ms`: for how long the server kept the ask."""
         self._counts.claimed += len(answer.jobs)
-        if is_woken and not answer.jobs:
+        if waited_ms:
+            self._counts.woken += 1
+        if (sent.is_woken or waited_ms) and not answer.jobs:
             self._counts.woken_in_vain += 1
         if answer.broken:
             self._counts.broken += len(answer.broken)

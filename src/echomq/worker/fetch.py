@@ -14,7 +14,6 @@ What cannot be done, since another program damaged the keys, is tried again afte
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from echomq.batches import BATCH_MAX
@@ -29,14 +28,13 @@ from echomq.worker.asking import Asking, Sent
 from echomq.worker.counts import WorkerCounts
 from echomq.worker.held_up import HeldUp
 from echomq.worker.hold import Hold
-from echomq.worker.idle import BEAT, Idle, worth_of
-from echomq.worker.linger import Linger
+from echomq.worker.idle import BEAT, Idle
 from echomq.worker.options import WorkerOptions
 from echomq.worker.room import Room
 from echomq.worker.service import Service, is_final
 from echomq.worker.upkeep import Upkeep
 from echomq.worker.vain import Vain
-from echomq.worker.watch import Watch
+from echomq.worker.waiting import Wait, Waiting
 
 __all__ = ["Fetch"]
 
@@ -44,14 +42,6 @@ _WAIT_MAX_MS: Final = 2_000
 
 # So many rounds in a row that brought nothing are followed at once: other workers may have been quicker.
 _VAIN_AT_ONCE: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    """How to wait before the next ask: `ms` at most, for tokens `only` where an ask would be answered at once."""
-
-    ms: float
-    for_tokens_only: bool = False
 
 
 class Fetch(Service):
@@ -83,13 +73,15 @@ class Fetch(Service):
         self._room = Room(free, slots=options.concurrency, gather_ms=options.gather_ms)
         self._asking = Asking(jobs, options, counts, clock)
         self._idle = Idle(jobs.queue, counts, new_parking=new_parking, on_held=self._room.look)
-        self._linger = Linger(options.gather_ms)
-        self._watch = Watch(upkeep.nudge)
         self._failures = 0
-        most_ms = min(options.beat_ms, _WAIT_MAX_MS)
-        self._dues = Vain(dice, at_once=_VAIN_AT_ONCE, most_ms=most_ms)
-        self._held_up = HeldUp(jobs.queue, counts, Vain(dice, at_once=_VAIN_AT_ONCE, most_ms=most_ms))
-        self._wait: _Wait | None = None
+        dues, empties, untold = [
+            Vain(dice, at_once=_VAIN_AT_ONCE, most_ms=min(options.beat_ms, _WAIT_MAX_MS)) for _ in range(3)
+        ]
+        self._dues = dues
+        self._held_up = HeldUp(jobs.queue, counts, empties)
+        self._waiting = Waiting(self._idle, gather_ms=options.gather_ms, nudge=upkeep.nudge, vain=untold)
+        self._watch = self._waiting.watch
+        self._wait: Wait | None = None
         self._asks_at_once = False
         self.is_idle = False
         """Whether the last answer was that there is nothing to do: upkeep rests, since asking and waiting do it."""
@@ -106,8 +98,7 @@ class Fetch(Service):
     def stop(self) -> None:
         """Ask no more."""
         super().stop()
-        self._idle.wake()
-        self._linger.hurry()
+        self._waiting.stop()
         self._room.hurry()
 
     async def _serve(self) -> None:
@@ -159,8 +150,30 @@ class Fetch(Service):
             await self._act_on(await self._asking.take(sent), sent)
             return
         until_ms = self._clock.monotonic_ms() + wait.ms
-        if wait.for_tokens_only or not await self._ask_and_wait(size, wait.ms):
-            await self._park(max(0, until_ms - self._clock.monotonic_ms()))
+        if wait.by_tokens or not await self._ask_and_wait(size, wait.ms):
+            left_ms = max(0, until_ms - self._clock.monotonic_ms())
+            self._asking.worth = await self._waiting.park(left_ms, room=self._room.free, batch=self._room.batch)
+            self._asks_at_once = True
+
+    async def _ask_and_wait(self, size: int, most_ms: float) -> bool:
+        """Ask so that the server keeps the ask until there is work, and act on the answer. False: it cannot be."""
+        sent: list[Sent] = []
+
+        def new_ask() -> tuple[Call[Awaited], int]:
+            sent.append(self._begin(size, waits=True))
+            return self._asking.blocking(sent[0])
+
+        awaited = await self._waiting.keep(new_ask, most_ms)
+        if awaited is None:
+            return False
+        if awaited.answer is None:
+            self._failures = 0
+            self._asking.answered(None)
+            self._asking.worth = BEAT
+            self._wait_next(Wait(self._asking.park_ms))
+        else:
+            await self._act_on(awaited.answer, sent[0], waited_ms=awaited.waited_ms)
+        return True
 
     def _begin(self, size: int, *, waits: bool) -> Sent:
         self._watch.alarm.asked()
@@ -173,15 +186,15 @@ class Fetch(Service):
         match answer:
             case Paused():
                 self.is_idle = False
-                self._wait_next(self._asking.park_ms)
+                self._wait_next(self._waiting.after(self._asking.park_ms, waited_ms))
             case Taken():
-                self._note_pace(len(answer.jobs), waited_ms)
+                self._waiting.came(len(answer.jobs), waited_ms)
                 self._take(answer, sent, waited_ms or 0)
                 self.is_idle = len(answer.jobs) < sent.size and not answer.more
                 if answer.jobs:
                     await asyncio.sleep(0)  # the handlers begin before the next ask is made
                 if self.is_idle:
-                    await self._rest(answer, sent.park_ms)
+                    await self._rest(answer, sent, waited_ms)
                 elif not answer.jobs and not answer.broken and (wait_ms := self._held_up.wait_ms()):
                     with self._watch.is_upkeeps():
                         await self._pause(wait_ms)
@@ -190,7 +203,7 @@ class Fetch(Service):
 
     def _take(self, answer: Taken, sent: Sent, waited_ms: int) -> None:
         jobs = answer.jobs
-        self._asking.count(answer, is_woken=sent.is_woken or waited_ms > 0)
+        self._asking.count(answer, sent, waited_ms)
         if jobs:
             deadline_ms = self._asking.deadline_ms(sent, waited_ms)
             self._on_claimed([Hold(job, deadline_ms=deadline_ms) for job in jobs])
@@ -199,31 +212,27 @@ class Fetch(Service):
         if jobs or answer.broken or not answer.more:
             self._held_up.over()
 
-    def _note_pace(self, jobs: int, waited_ms: int | None) -> None:
-        if waited_ms is None:
-            self._linger.asked(jobs)
-        elif jobs or waited_ms:
-            self._linger.woken(jobs)
-        if waited_ms:
-            self._counts.woken += 1
-
-    async def _rest(self, answer: Taken, park_ms: int) -> None:
+    async def _rest(self, answer: Taken, sent: Sent, waited_ms: int | None) -> None:
         """Do what is due, or have the next ask wait until something is, or somebody wakes us."""
         self._watch.rests()
         self._asks_at_once = True
         if not answer.due:
             self._dues.over()
-            watches = answer.wait_ms < park_ms
+            watches = answer.wait_ms < sent.park_ms
             self._watch.alarm.answered(answer.wait_ms if watches else None)
-            if self._linger.is_on:
-                await self._gather(answer.wait_ms)
+            if self._waiting.linger.is_on:
+                await self._waiting.gather(answer.wait_ms)
             else:
-                self._wait_next(answer.wait_ms)
+                self._wait_next(self._waiting.after(answer.wait_ms, waited_ms))
         elif await self._upkeep.catch_up():
             self._dues.over()
         elif wait_ms := self._dues.wait_ms():
             self.is_idle = False  # nobody can promise to watch meanwhile, so upkeep goes by its own clock
-            self._wait_next(wait_ms, for_tokens_only=True)
+            self._wait_next(Wait(wait_ms, by_tokens=True))
+
+    def _wait_next(self, wait: Wait) -> None:
+        self._asks_at_once = True
+        self._wait = wait
 
     async def _failed(self, error: EchoMQError) -> None:
         self._asking.failed(error)
@@ -231,56 +240,3 @@ class Fetch(Service):
         if not self.is_stopping:  # what is lost by the stop itself says nothing about the server
             self._failures += 1
         await self._pause(wait_ms)
-
-    # --- waiting ----------------------------------------------------------------------------------------------------
-
-    def _wait_next(self, ms: float, *, for_tokens_only: bool = False) -> None:
-        self._asks_at_once = True
-        self._wait = _Wait(ms, for_tokens_only)
-
-    async def _ask_and_wait(self, size: int, most_ms: float) -> bool:
-        """Ask so that the server keeps the ask until there is work, and act on the answer. False: it cannot be."""
-        sent: list[Sent] = []
-
-        def new_ask() -> tuple[Call[Awaited], int]:
-            sent.append(self._begin(size, waits=True))
-            return self._asking.blocking(sent[0])
-
-        with self._watch.does(self._act_while_asking):
-            awaited = await self._idle.ask(new_ask, self._watch.until_ms(most_ms))
-        if awaited is None:
-            return False
-        if awaited.answer is None:
-            self._failures = 0
-            self._asking.answered(None)
-            self._asking.worth = BEAT
-            self._linger.over()
-            self._wait_next(self._asking.park_ms)
-        else:
-            await self._act_on(awaited.answer, sent[0], waited_ms=awaited.waited_ms)
-        return True
-
-    def _act_while_asking(self) -> None:
-        """Have what is due done: what becomes ready answers the ask. While a link is waited for there is none yet."""
-        if self._idle.is_blocked:
-            self._watch.nudge()
-        else:
-            self._idle.wake()
-
-    async def _park(self, wait_ms: float) -> None:
-        with self._watch.does(self._idle.wake):
-            worth = self._asking.worth = await self._idle.wait(self._watch.until_ms(wait_ms))
-        self._asks_at_once = True
-        if worth == BEAT:
-            self._linger.over()
-            return
-        self._linger.woken()
-        # A token that is worth a batch, or all our slots, has its company already, and may be meant for others as well.
-        if self._linger.is_on and worth_of(worth) < min(self._room.free(), max(2, self._room.batch)):
-            await self._gather(self._asking.park_ms)
-
-    async def _gather(self, most_ms: float) -> None:
-        """Let jobs gather, unless there is something else to do. Those that come now leave tokens, which lie there."""
-        if not self._watch.has_rung and not self.is_stopping:
-            with self._watch.does(self._linger.hurry):
-                await self._linger.wait(most_ms)

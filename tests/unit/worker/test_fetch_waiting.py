@@ -201,6 +201,32 @@ async def test_a_server_that_does_not_let_it_wait_is_not_asked_again_and_again(a
     await bench.end()
 
 
+@pytest.mark.parametrize("answer", [taken(wait_ms=500), Paused()], ids=["watch", "paused"])
+async def test_an_ask_that_is_not_kept_again_and_again_is_followed_by_waits_for_tokens(answer: object) -> None:
+    """The server evicts the watch, say, so that whoever asks begins to watch anew."""
+    bench = Bench(ready=0, slots=4, keeps_asks=True)
+    bench.queue.instead = [taken(wait_ms=BEATS_MS)] * 50
+    bench.fetch.start()
+    for asks in (1, 2, 3, 4):
+        await bench.asked()
+        assert (len(bench.parking.asked), bench.parking.waits_ms) == (asks, [])
+        bench.parking.answer(answer, 0)  # type: ignore[arg-type]  # as parametrized
+        await bench.settle_down()
+    await bench.parked()
+    bench.parking.end()
+    await bench.asked()
+    bench.parking.answer(answer, 0)  # type: ignore[arg-type]  # as parametrized
+    await bench.settle_down()
+    await bench.parked()
+    assert bench.parking.waits_ms == [20, 40]
+    bench.parking.end()
+    await bench.asked()
+    bench.parking.answer(answer, 5)  # type: ignore[arg-type]  # as parametrized
+    await bench.settle_down()
+    assert bench.parking.is_asked, "it waited, so all is well"
+    await bench.end()
+
+
 # --- errors and ends ------------------------------------------------------------------------------------------------
 
 
