@@ -46,6 +46,9 @@ class Server:
 
 FEATURES: Final = {
     "field_ttl": Feature("a field of a hash may expire by itself (HPEXPIRE)", {"Valkey": (9, 0), "Redis": (7, 4)}),
+    "no_touch": Feature(
+        "a client may ask that its commands touch no key (CLIENT NO-TOUCH)", {"Valkey": (7, 2), "Redis": (7, 2)}
+    ),
     "prefix_rights": Feature("it can be asked whether a user may use all keys that begin so", {"Valkey": (9, 1)}),
 }
 """By the names that tests use."""

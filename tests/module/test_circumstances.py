@@ -12,6 +12,7 @@ from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions._bodies import body_of
 from echomq.transitions.call import Call
 from tests.contract.samples import SAMPLES, Sample
+from tests.features import needs
 from tests.harness.case import Case
 from tests.harness.lua import LuaBody
 from tests.harness.module import ModuleBody
@@ -95,7 +96,10 @@ def without_touching(wire: Wire, call: Call[object]) -> Reply:
         wire.ask("CLIENT", "NO-EVICT", "OFF")
 
 
-@pytest.mark.parametrize("send", [in_transaction, in_script, in_function, without_touching])
+WAYS = [in_transaction, in_script, in_function, pytest.param(without_touching, marks=needs("no_touch"))]
+
+
+@pytest.mark.parametrize("send", WAYS)
 @pytest.mark.parametrize("sample", SERVED, ids=str)
 def test_it_does_the_same_however_it_is_sent(body: ModuleBody, keys: QueueKeys, sample: Sample, send: Send) -> None:
     call, _ = given(body, keys, sample)
