@@ -21,7 +21,12 @@ from tools.other_servers import Missing, Obtained, judged, obtain
 
 _ROOT = Path(__file__).parents[1]
 _TESTS = ("tests/contract", "tests/interop", "tests/stateful", "tests/module", "tests/faults/test_module_effects.py")
-_FACES = ("tests/faults/connector", "tests/faults/app", "tests/faults/worker/test_flow.py")
+_FACES = (
+    "tests/faults/connector",
+    "tests/faults/app",
+    "tests/faults/worker/test_flow.py",
+    "tests/faults/worker/test_keeping.py",
+)
 
 
 def main() -> int:
