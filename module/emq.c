@@ -187,9 +187,9 @@ static void make_words(void) {
 /* The commands that effects are replicated as, and SISMEMBER. A server that has renamed one would tell its replicas
  * nothing, so the module does not load there. */
 static const char *missing_command(RedisModuleCtx *ctx) {
-    static const char *const needed[] = {"ZADD",  "ZREM", "HSET", "HINCRBY", "HDEL", "LPUSH",     "RPUSH",
-                                         "LPOP",  "LREM", "LTRIM", "DECR",   "DEL",  "PEXPIREAT", "SREM", "SISMEMBER",
-                                         "SET",   "SADD", "SREM",  "ZRANGE"};
+    static const char *const needed[] = {"ZADD", "ZREM",  "HSET", "HDEL", "LPUSH",     "RPUSH",  "LPOP",      "LREM",
+                                         "LTRIM", "DECR", "DEL",  "SET",  "PEXPIREAT", "SADD",   "SREM",      "SISMEMBER",
+                                         "ZRANGE"};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         RedisModuleCallReply *reply = RedisModule_Call(ctx, "COMMAND", "cc", "INFO", needed[i]);
         if (reply == NULL) return "COMMAND";

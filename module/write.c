@@ -66,10 +66,12 @@ void emq_hset(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString **pair
     tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hset");
 }
 
+/* Told as the sum: a field that expires on its own does so no more when it is set, and would go on when it is raised. */
 void emq_hincr(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *field, long long from, long long by) {
     if (is_closed(key)) return;
-    RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, emq_number(cmd, from + by), NULL);
-    RedisModule_Replicate(cmd->ctx, "HINCRBY", "sss", key->name, field, emq_number(cmd, by));
+    RedisModuleString *sum = emq_number(cmd, from + by);
+    RedisModule_HashSet(key->open, REDISMODULE_HASH_NONE, field, sum, NULL);
+    RedisModule_Replicate(cmd->ctx, "HSET", "sss", key->name, field, sum);
     tell(cmd, key, REDISMODULE_NOTIFY_HASH, "hincrby");
 }
 

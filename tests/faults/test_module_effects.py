@@ -10,9 +10,16 @@ import pytest
 
 from echomq.carriers.module import COMMANDS
 from echomq.keys import QueueKeys
+from echomq.records import Token
+from echomq.resp.reply import ErrorReply
+from echomq.transitions.claim import claim
+from echomq.transitions.complete import complete
 from tests.contract.samples import SAMPLES
+from tests.features import needs
 from tests.harness.case import Case
+from tests.harness.jobs import J1, J2, PARENT
 from tests.harness.module import ModuleBody
+from tests.harness.state import HOUR
 from tests.harness.wire import Wire
 from tests.servers import RealServer, built_module, valkey_server
 
@@ -33,6 +40,40 @@ def replica(primary: RealServer) -> Iterator[RealServer]:
             assert wire.ask("SET", "{emq}:joined", "1") == b"OK"
             assert wire.ask("WAIT", 1, 10_000) == 1
         yield server
+
+
+@needs("field_ttl")
+def test_what_another_program_lets_expire_does_so_on_the_replica_alike(
+    primary: RealServer, replica: RealServer
+) -> None:
+    """A field's time to live ends when it is set, and goes on when it is raised: both must be told as what they are."""
+    body, keys = ModuleBody(primary.unix_path), QueueKeys("fleeting")
+    rows = [keys.job(J1), keys.job(J2)]
+    fields = [(keys.metrics_completed, "count"), *[(row, name) for row in rows for name in ("attempts", "state")]]
+    try:
+        seed = Case(body, keys).seed().pending(J1).pending(J2, parent=bytes(PARENT)).completed(3)
+        seed.row(PARENT, state=b"awaiting_children").string(keys.job(PARENT) + b":dependencies", b"2")
+        body.load(seed.state())
+        for key, name in fields:
+            assert body.wire.ask("HPEXPIRE", key, 900_000, "FIELDS", 1, name) == [1]
+        assert body.wire.ask("PEXPIRE", keys.job(PARENT) + b":dependencies", 900_000) == 1
+        for call in (claim(keys, lease_ms=HOUR), claim(keys, lease_ms=HOUR), complete(keys, J2, Token(1))):
+            assert not isinstance(body.reply(call), ErrorReply)
+        assert body.wire.ask("WAIT", 1, 10_000) == 1
+        with Wire(replica.unix_path) as copy:
+            copy.ask("SELECT", 9)
+            told = [[wire.ask("HPEXPIRETIME", *at(key, name)) for key, name in fields] for wire in (body.wire, copy)]
+            left = [wire.ask("PEXPIRETIME", keys.job(PARENT) + b":dependencies") for wire in (body.wire, copy)]
+        assert told[0] == told[1]
+        assert left[0] == left[1]
+        assert left[0] != -1
+    finally:
+        body.drop()
+        body.close()
+
+
+def at(key: bytes, field: str) -> tuple[bytes | str | int, ...]:
+    return (key, "FIELDS", 1, field)
 
 
 def digest(wire: Wire) -> object:

@@ -6,7 +6,10 @@ other by the script, at one instant, since both stand in one transaction. After 
 * the server lives, and no sanitizer has spoken;
 * what was refused has changed nothing;
 * where the keys are those that a caller would name, the reply and the whole state are those of the script;
+* who may use another queue, or a part of this one, is refused;
 * now and then: a replica that has no module is equal.
+
+Keys are in the encodings of large or of small ones. Callers that wait have a program of their own (`fuzz_waiting`).
 
 With --starve the module asks for memory at every step, and is refused it now and then: what it then does is nothing.
 
@@ -16,12 +19,9 @@ A finding ends the run with the seed and the vector; `--seed` and `--world` run 
 import argparse
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import cast
@@ -32,81 +32,18 @@ from echomq.transitions.catalogue import TRANSITIONS
 from tests.harness.module import served_commands
 from tests.harness.wire import Wire
 from tests.module.fuzz_calls import Vector, vector
-from tests.module.fuzz_world import BASE, world
-from tests.servers import free_port, server_binary
+from tests.module.fuzz_server import fuzz_server, wait_for_link
+from tests.module.fuzz_state import Finding, State, compare_replica, difference, dump, tokens, unclaimed
+from tests.module.fuzz_world import world
+from tests.servers import free_port
 
-__all__ = ["STARVED", "Finding", "Fuzz", "State", "dump", "main", "tokens"]
+__all__ = ["STARVED", "Fuzz", "main"]
 
 _ROOT = Path(__file__).parents[2]
 _CALLS = 12
 _STRICTER = ("must be a whole number", "longer than 64 KiB", "is no queue's", "of another queue", "base must be")
-_DUMP = b"""
-local out = {}
-for db = 0, 1 do
-  redis.call('SELECT', db)
-  local found = {}
-  for _, key in ipairs(redis.call('KEYS', '*')) do
-    local kind, value = redis.call('TYPE', key).ok, ''
-    if kind == 'string' then value = redis.call('GET', key)
-    elseif kind == 'list' then value = redis.call('LRANGE', key, 0, -1)
-    elseif kind == 'set' then value = redis.call('SMEMBERS', key)
-    elseif kind == 'zset' then value = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
-    elseif kind == 'hash' then value = redis.call('HGETALL', key) end
-    found[#found + 1] = {key, kind, value, redis.call('PEXPIRETIME', key)}
-  end
-  out[#out + 1] = found
-end
-return out
-"""
-State = dict[bytes, tuple[object, ...]]
-
-
 STARVED = "the machine gave no memory"
 _STARVE_ONE_IN = 60
-
-
-class Finding(Exception):
-    """What must not be."""
-
-
-def _value(kind: bytes, value: Reply) -> object:
-    if kind == b"string":
-        return value
-    parts = cast("list[bytes]", value if isinstance(value, list) else [])
-    if kind == b"hash":
-        return dict(zip(parts[::2], parts[1::2], strict=True))
-    return sorted(parts) if kind == b"set" else parts
-
-
-def tokens(state: State) -> dict[bytes, bytes]:
-    """Return the attempts of all rows by their ids."""
-    rows = BASE + b"job:"
-    return {
-        key[len(rows) :]: value[b"attempts"]
-        for key, (_, value, _) in state.items()
-        if key.startswith(rows) and isinstance(value, dict) and b"attempts" in value
-    }
-
-
-def dump(wire: Wire) -> list[State]:
-    """Return the whole of databases 0 and 1: kind, value and instant of expiry of each key."""
-    reply = wire.ask(b"EVAL", _DUMP, 0)
-    if isinstance(reply, ErrorReply):
-        raise reply
-    found: list[State] = []
-    for rows in cast("list[list[list[Reply]]]", reply):
-        state: State = {}
-        for key, kind, value, until in rows:
-            assert isinstance(key, bytes)
-            assert isinstance(kind, bytes)
-            state[key] = (kind, _value(kind, value), until)
-        found.append(state)
-    return found
-
-
-def _difference(one: State, other: State) -> str:
-    names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
-    return "".join(f"\n  {name!r:.200}\n    {one.get(name)!r:.900}\n    {other.get(name)!r:.900}" for name in names[:8])
 
 
 def _without_texts(reply: Reply) -> object:
@@ -114,76 +51,20 @@ def _without_texts(reply: Reply) -> object:
     return ("error", reply.word) if isinstance(reply, ErrorReply) else reply
 
 
-def _unclaimed(state: State) -> State:
-    """A state as far as both must agree: `claimed_at` is the module's own, and errors are texts for a person."""
-    plain: State = {}
-    for key, (kind, value, until) in state.items():
-        if isinstance(value, dict):
-            plain[key] = (kind, {n: v for n, v in value.items() if n not in (b"claimed_at", b"last_error")}, until)
-        else:
-            plain[key] = (kind, value, until)
-    return plain
-
-
-def _staying(state: State, until_ms: int) -> State:
-    return {key: entry for key, entry in state.items() if not 0 <= cast("int", entry[2]) <= until_ms}
-
-
-def _preloaded(directory: Path) -> str:
-    """Return what a server must have loaded first that loads a sanitized module."""
-    shim, source = directory / "shallow.so", Path(__file__).with_name("fuzz_shallow.c")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"], check=True)
-    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True)
-    return f"{shim}:{asan.stdout.strip()}"
-
-
-@contextmanager
-def _server(
-    directory: Path, *arguments: str, sanitized: bool, starve_one_in: int = 0
-) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    directory.mkdir(parents=True)
-    path = str(directory / "s.sock")
-    env = {"PATH": "/usr/bin:/bin", "EMQ_STARVE_ONE_IN": str(starve_one_in)}
-    if sanitized:
-        # Freed memory is filled, so that the server, which is not instrumented, falls over it too.
-        env["ASAN_OPTIONS"] = (
-            "detect_leaks=0:abort_on_error=1:max_free_fill_size=65536:free_fill_byte=253:handle_segv=0:verify_asan_link_order=0"
-        )
-        env["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1:abort_on_error=1"
-        env["LD_PRELOAD"] = _preloaded(directory)
-    command = [server_binary(), "--unixsocket", path, "--dir", str(directory), "--logfile", str(directory / "log")]
-    command += ["--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--bind", "127.0.0.1", *arguments]
-    with (directory / "spoken").open("wb") as spoken:
-        process = subprocess.Popen(command, env=env, stdout=spoken, stderr=spoken)
-    try:
-        for _ in range(2000):
-            try:
-                Wire(path).close()
-                break
-            except OSError:
-                if process.poll() is not None:
-                    raise RuntimeError((directory / "spoken").read_text() + (directory / "log").read_text()) from None
-                time.sleep(0.01)  # a server that starts gives no signal to wait for
-        else:
-            raise RuntimeError("the server does not listen")
-        yield path, process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _wait_for_link(replica: Wire) -> None:
-    for _ in range(2000):
-        if b"master_link_status:up" in cast("bytes", replica.ask("INFO", "replication")):
-            return
-        time.sleep(0.01)  # a replica that catches up gives no signal to wait for
-    raise RuntimeError("the replica does not follow")
+_USERS = {"whole": ["~emq:{q}:*"], "part": ["~emq:{q}:[^g]*"], "stranger": ["~emq:{x}:*", "~{q}:*", "~x*"]}
+_ENCODINGS = {
+    "hash-max-listpack-entries": (512, 512, 0, 3),
+    "hash-max-listpack-value": (64, 64, 4),
+    "zset-max-listpack-entries": (128, 128, 0, 3),
+    "set-max-listpack-entries": (128, 128, 0),
+    "list-max-listpack-size": (-2, -2, 1, 2),
+}
 
 
 class Fuzz:
     """One run: its servers' lines, and how much it has tried."""
 
-    def __init__(self, wire: Wire, replica: Wire | None, seed: int, path: str) -> None:
+    def __init__(self, wire: Wire, replica: Wire, seed: int, path: str) -> None:
         self.wire, self.replica, self.seed, self.path = wire, replica, seed, path
         served = served_commands(wire)
         self.transitions = [t for t in TRANSITIONS if t.name in served]
@@ -192,6 +73,11 @@ class Fuzz:
         wire.ask("DEBUG", "SET-ACTIVE-EXPIRE", 0)
         for transition in self.transitions:
             wire.ask("SCRIPT", "LOAD", body_of(transition).text)
+        self.users: dict[str, Wire] = {}
+        for name, patterns in _USERS.items():
+            wire.ask("ACL", "SETUSER", name, "on", "nopass", "+@all", *patterns)
+            self.users[name] = Wire(path)
+            self.users[name].ask("AUTH", name, "")
 
     @property
     def summary(self) -> str:
@@ -201,14 +87,20 @@ class Fuzz:
             f"{self.compared} compared with the script, {self.starved} without memory"
         )
 
+    def begin(self, rng: Random) -> list[list[bytes]]:
+        """Empty the databases, choose the encodings, and return the commands of a world."""
+        self.wire.ask("FLUSHALL")
+        for name, sizes in _ENCODINGS.items():
+            self.wire.ask("CONFIG", "SET", name, rng.choice(sizes))
+        seconds, micros = cast("list[bytes]", self.wire.ask("TIME"))
+        self.worlds += 1
+        return world(rng, int(seconds) * 1000 + int(micros) // 1000)
+
     def run_world(self, number: int) -> None:
         """Make the database of this number and try calls on it. Raises `Finding`."""
         rng = Random(f"{self.seed}/{number}")
-        seconds, micros = cast("list[bytes]", self.wire.ask("TIME"))
-        now_ms = int(seconds) * 1000 + int(micros) // 1000
-        commands = world(rng, now_ms)
+        commands = self.begin(rng)
         self.history = commands
-        self.wire.pipeline([[b"FLUSHALL"]])
         # At one instant, so that both databases forget at one as well.
         self.wire.pipeline(
             [[b"MULTI"], [b"SELECT", 0], *commands, [b"SELECT", 1], *commands, [b"SELECT", 0], [b"EXEC"]]
@@ -218,19 +110,24 @@ class Fuzz:
         for _ in range(_CALLS):
             call = vector(rng, self.transitions, tokens(before[0]))
             self.history = [*commands, call.command]
-            before = self._try(call, before, bare=rng.random() < 0.1)
-            if before[0].keys() != before[1].keys() or _unclaimed(before[0]) != _unclaimed(before[1]):
+            user = rng.choice([*_USERS]) if rng.random() < 0.05 else ""
+            before = self._try(call, before, user=user, bare=rng.random() < 0.1)
+            if before[0].keys() != before[1].keys() or unclaimed(before[0]) != unclaimed(before[1]):
                 break
-        self.worlds += 1
-        self.compare_replica()
+        compare_replica(self.wire, self.replica)
 
-    def _try(self, call: Vector, before: list[State], *, bare: bool) -> list[State]:
+    def _try(self, call: Vector, before: list[State], *, user: str, bare: bool) -> list[State]:
         self.calls += 1
         transition, keys = call.transition, len(call.transition.keys)
         script: list[bytes | int] = [b"EVALSHA", body_of(transition).sha1, min(keys, len(call.parts)), *call.parts]
-        if bare:
+        others: list[Reply] = []
+        if user:
+            reply = self.users[user].ask(*call.command)
+            is_free = transition.name in ("enqueue", "extend") and user == "part"
+            if user != "whole" and not is_free and not isinstance(reply, ErrorReply):
+                raise Finding(f"{user} is served: {reply!r:.300}")
+        elif bare:
             reply = self.wire.ask(*call.command)
-            others: list[Reply] = []
         else:
             lines: list[list[bytes | int]] = [[b"SELECT", 0], [*call.command], [b"SELECT", 1], script, [b"SELECT", 0]]
             replies = self.wire.pipeline([[b"MULTI"], *lines, [b"EXEC"]])
@@ -244,7 +141,7 @@ class Fuzz:
             self.starved += STARVED in reply.text
             left = {key: entry for key, entry in before[0].items() if key in after[0] or cast("int", entry[2]) < 0}
             if left != after[0]:
-                raise Finding(f"refused ({reply}), and yet:{_difference(left, after[0])}")
+                raise Finding(f"refused ({reply}), and yet:{difference(left, after[0])}")
         if others and call.is_proper:
             self.compared += 1
             self._compare(reply, others[0], after)
@@ -255,22 +152,9 @@ class Fuzz:
             return  # of a number the scripts read more spellings; no name is that long; all keys are of one queue
         if _without_texts(reply) != _without_texts(other):
             raise Finding(f"the module says {reply!r:.2000}\n   the script says {other!r:.2000}")
-        one, two = _unclaimed(after[0]), _unclaimed(after[1])
+        one, two = unclaimed(after[0]), unclaimed(after[1])
         if one != two:
-            raise Finding(f"the module leaves another state than the script ({reply!r:.300}):{_difference(one, two)}")
-
-    def compare_replica(self) -> None:
-        """Find out whether the replica is equal, if there is one."""
-        if self.replica is None:
-            return
-        if self.wire.ask("WAIT", 1, 20000) != 1:
-            raise Finding("the replica does not follow")
-        state, found = dump(self.wire), dump(self.replica)
-        soon = int(time.time() * 1000) + 5000  # what expires by then may be gone in the later of two looks
-        for number in (0, 1):
-            one, two = _staying(state[number], soon), _staying(found[number], soon)
-            if one != two:
-                raise Finding(f"the replica differs in database {number}:{_difference(one, two)}")
+            raise Finding(f"the module leaves another state than the script ({reply!r:.300}):{difference(one, two)}")
 
 
 def _told(history: list[list[bytes]]) -> str:
@@ -294,17 +178,19 @@ def main(new_fuzz: type[Fuzz] = Fuzz) -> int:
     findings, port = 0, str(free_port())
     try:
         with (
-            _server(
-                *(directory / "m", "--port", port, "--loadmodule", module),
+            fuzz_server(
+                *(directory / "m", "--port", port, "--loadmodule", module, "--enable-module-command", "yes"),
                 sanitized=sanitized,
                 starve_one_in=starve_one_in,
             ) as started,
-            _server(directory / "r", "--port", "0", "--replicaof", f"127.0.0.1 {port}", sanitized=False) as following,
+            fuzz_server(
+                directory / "r", "--port", "0", "--replicaof", f"127.0.0.1 {port}", sanitized=False
+            ) as following,
             Wire(started[0]) as wire,
             Wire(following[0]) as replica,
         ):
             process = started[1]
-            _wait_for_link(replica)
+            wait_for_link(replica)
             fuzz = new_fuzz(wire, replica, options.seed, started[0])
             end, number = time.monotonic() + options.seconds, 0
             while time.monotonic() < end:

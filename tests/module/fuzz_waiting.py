@@ -13,14 +13,33 @@ from typing import cast
 from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions import take
 from tests.harness.wire import Wire
-from tests.module.fuzz import STARVED, Finding, Fuzz, main, tokens
-from tests.module.fuzz import dump as dump_of
+from tests.module.fuzz import STARVED, Fuzz, main
 from tests.module.fuzz_calls import vector
-from tests.module.fuzz_world import BASE, IDS, world
+from tests.module.fuzz_state import Finding, compare_replica, dump, tokens
+from tests.module.fuzz_world import BASE, IDS, any_key
 
 _WAITERS = 3
 _DEADLINE_S = 20.0
 _FORMS = {1: (b"paused",), 7: (b"taken", b"empty", b"full")}
+
+
+def _disturbance(rng: Random) -> list[list[bytes]]:
+    """Something that another program may do to the keys, or an operator to the server."""
+    keys = [BASE + b"pending", BASE + b"ring", BASE + b"wake", any_key(rng)]
+    key, other, job = rng.choice(keys), rng.choice(keys), rng.choice(IDS)
+    ways: list[list[list[bytes]]] = [
+        [[b"SET", key, b"text"]],
+        [[b"RENAME", key, other]],
+        [[b"COPY", key, other, b"REPLACE"]],
+        [[b"PEXPIRE", key, b"1"]],
+        [[b"SWAPDB", b"0", b"1"]],
+        [[b"FLUSHDB"]],
+        [[b"HSET", BASE + b"meta", rng.choice([b"paused", b"concurrency"]), b"1"]],
+        [[b"MULTI"], [b"RPUSH", key, b"a"], [b"DEL", key], [b"ZADD", key, b"0", job], [b"EXEC"]],
+        [[b"EVAL", b"redis.call('ZADD', KEYS[1], 0, ARGV[1]) redis.call('DEL', KEYS[1])", b"1", key, job]],
+        [[b"CONFIG", b"SET", b"echomq.blocking", rng.choice([b"yes", b"no"])]],
+    ]
+    return rng.choice(ways)
 
 
 class _Waiter:
@@ -44,9 +63,7 @@ class WaitingFuzz(Fuzz):
 
     def run_world(self, number: int) -> None:
         rng = Random(f"{self.seed}/waiting/{number}")
-        seconds, micros = cast("list[bytes]", self.wire.ask("TIME"))
-        commands = world(rng, int(seconds) * 1000 + int(micros) // 1000)
-        self.wire.ask("FLUSHALL")
+        commands = self.begin(rng)
         self.history = []
         self.waiters = [_Waiter(self.path) for _ in range(_WAITERS)]
         for command in commands:
@@ -55,9 +72,9 @@ class WaitingFuzz(Fuzz):
             if rng.random() < 0.3:
                 self._interfere(rng)
         self._let_go()
-        self.worlds += 1
+        self.wire.ask("CONFIG", "SET", "echomq.blocking", "yes")
         time.sleep(0.003)  # what expires in a millisecond is gone
-        self.compare_replica()
+        compare_replica(self.wire, self.replica)
 
     def _do(self, command: list[bytes]) -> None:
         self.history.append(command)
@@ -68,7 +85,7 @@ class WaitingFuzz(Fuzz):
 
     def _interfere(self, rng: Random) -> None:
         """Do what is no part of the queue's coming into being."""
-        match rng.randrange(8):
+        match rng.randrange(11):
             case 0:
                 self._do(
                     [b"CLIENT", b"UNBLOCK", b"%d" % rng.choice(self.waiters).id, rng.choice([b"TIMEOUT", b"ERROR"])]
@@ -86,8 +103,11 @@ class WaitingFuzz(Fuzz):
                 self._do([b"ZADD", BASE + b"pending", b"0", rng.choice(IDS)])
             case 4:
                 self._do([b"LPUSH", BASE + b"wake", rng.choice([b"1", b"7", b"beat", b"", b"x" * 70_000])])
+            case 5 | 6:
+                for command in _disturbance(rng):
+                    self._do(command)
             case _:
-                self._do(vector(rng, self.transitions, tokens(dump_of(self.wire)[0])).command)
+                self._do(vector(rng, self.transitions, tokens(dump(self.wire)[0])).command)
 
     # --- those who wait ---------------------------------------------------------------------------------------------
 

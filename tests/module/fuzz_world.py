@@ -154,6 +154,11 @@ def _shared(rng: Random, now_ms: int) -> list[Command]:
     )
     for name in (b"completed", b"failed"):
         commands += some(0.3, b"HSET", BASE + b"metrics:" + name, b"count", rng.choice([b"5", *NUMBERS]))
+    fleeting = [(b"metrics:completed", b"count"), (b"metrics:failed", b"count"), (b"meta", b"concurrency")]
+    fleeting += [(b"rota", b"flat"), (b"rota", b"turn"), (b"rota", b"left")]
+    fleeting += [(name, rng.choice(GROUPS)) for name in (b"gactive", b"glimit", b"gweight")]
+    for key, field in fleeting:
+        commands += some(0.02, b"HPEXPIRE", BASE + key, rng.choice([b"1", b"900000"]), b"FIELDS", b"1", field)
     return commands
 
 

@@ -11,8 +11,8 @@ from echomq.transitions._bodies import body_of
 from echomq.transitions.catalogue import TRANSITIONS
 from tests.harness.module import served_commands
 from tests.harness.wire import Wire
-from tests.module.fuzz import State, dump, tokens
 from tests.module.fuzz_calls import vector
+from tests.module.fuzz_state import State, dump, tokens
 from tests.module.fuzz_world import world
 from tests.servers import RealServer, built_module
 
