@@ -24,7 +24,7 @@ from tests.harness.wire import Wire
 from tests.servers import RealServer, built_module, valkey_server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def primary() -> Iterator[RealServer]:
     module = built_module()
     if module is None:
@@ -33,7 +33,7 @@ def primary() -> Iterator[RealServer]:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def replica(primary: RealServer) -> Iterator[RealServer]:
     with valkey_server("--replicaof", f"127.0.0.1 {primary.port}") as server:
         with Wire(primary.unix_path) as wire:
