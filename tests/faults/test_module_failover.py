@@ -15,6 +15,7 @@ from echomq.options import ConnectionOptions
 from echomq.resp.reply import ErrorReply
 from tests.faults.load import Load
 from tests.harness.wire import Wire
+from tests.module.fuzz_server import wait_for_link
 from tests.module.waiters import Asked, await_blocked
 from tests.servers import RealServer, built_module, valkey_server
 
@@ -32,9 +33,9 @@ def pair() -> Iterator[tuple[RealServer, RealServer]]:
     with (
         valkey_server("--loadmodule", module, "--repl-diskless-sync-delay", "0", tcp=True) as primary,
         valkey_server("--replicaof", f"127.0.0.1 {primary.port}", tcp=True) as replica,
-        Wire(primary.unix_path) as wire,
+        Wire(replica.unix_path) as wire,
     ):
-        catch_up(wire)
+        wait_for_link(wire)
         yield primary, replica
 
 

@@ -17,6 +17,7 @@ from tests.harness.case import Case
 from tests.harness.module import ModuleBody
 from tests.harness.wire import Wire
 from tests.module.fuzz_calls import vector
+from tests.module.fuzz_server import wait_for_link
 from tests.servers import RealServer, built_module, valkey_server
 
 SERVED = [sample for sample in SAMPLES if sample.name.split()[0] in COMMANDS]
@@ -74,7 +75,7 @@ def test_a_replica_takes_no_writes(server: RealServer, body: ModuleBody, module:
         valkey_server("--loadmodule", module, "--replicaof", f"127.0.0.1 {server.port}") as following,
         Wire(following.unix_path) as replica,
     ):
-        assert body.wire.ask("SET", "{emq}:joined", "1") == b"OK"
+        wait_for_link(replica)
         replica.ask("SELECT", 9)
         for sample in SERVED:
             call = given(body, sample)
@@ -84,7 +85,6 @@ def test_a_replica_takes_no_writes(server: RealServer, body: ModuleBody, module:
             assert isinstance(reply, ErrorReply)
             assert reply.word == "READONLY"
             assert replica.ask("DEBUG", "DIGEST") == before == body.wire.ask("DEBUG", "DIGEST")
-        body.wire.ask("DEL", "{emq}:joined")
 
 
 @pytest.mark.parametrize("policy", ["allkeys-lru", "allkeys-random"])
@@ -98,8 +98,7 @@ def test_a_server_that_evicts_goes_on_and_its_replica_stays_equal(module: str, p
         Wire(full.unix_path) as wire,
         Wire(following.unix_path) as replica,
     ):
-        assert wire.ask("SET", "joined", "1") == b"OK"
-        assert wire.ask("WAIT", 1, 10_000) == 1
+        wait_for_link(replica)
         used = cast("bytes", wire.ask("INFO", "memory")).split(b"used_memory:")[1].split()[0]
         assert wire.ask("CONFIG", "SET", "maxmemory", int(used) + 300_000) == b"OK"
         transitions = [t for t in TRANSITIONS if t.name in COMMANDS]
