@@ -16,6 +16,9 @@ static uint32_t hash_of(struct emq_text text) {
     word = 0;
     memcpy(&word, at, left);
     hash = (hash ^ word) * odd;
+    /* Ids follow each other: without this their slots do as well, and a search walks past dozens. */
+    hash ^= hash >> 32;
+    hash *= odd;
     return (uint32_t)(hash >> 32);
 }
 
@@ -39,7 +42,7 @@ static uint32_t chunk_of(uint32_t number) {
     return k;
 }
 
-void *emq_bag_at(const struct emq_bag *bag, uint32_t number) {
+void *emq_bag_far(const struct emq_bag *bag, uint32_t number) {
     uint32_t k = chunk_of(number);
     size_t place = number + EMQ_BAG_FIRST - ((size_t)EMQ_BAG_FIRST << k);
     return bag->chunk[k] + place * bag->item;
@@ -58,7 +61,7 @@ void *emq_bag_find(const struct emq_bag *bag, struct emq_text name) {
     if ((bag->lengths & length_bit(name)) == 0) return NULL;
     if (bag->table == NULL) {
         for (uint32_t i = 0; i < bag->count; i++) {
-            struct emq_named *named = (struct emq_named *)(bag->chunk[0] + i * bag->item);
+            struct emq_named *named = emq_bag_at(bag, i);
             if (is_called(named, name)) return named;
         }
         return NULL;
@@ -97,7 +100,7 @@ static bool widen(struct emq_bag *bag, uint32_t count, emq_alloc alloc, void (*r
 }
 
 bool emq_bag_reserve(struct emq_bag *bag, uint32_t more, emq_alloc alloc, void (*release)(void *)) {
-    if (more == 0) return true;
+    if (more == 0 || bag->count + more <= EMQ_BAG_FIRST) return true;
     for (uint32_t last = chunk_of(bag->count + more - 1); bag->chunks <= last; bag->chunks++) {
         if (bag->chunks == EMQ_BAG_CHUNKS) return false;
         char *chunk = alloc(((size_t)EMQ_BAG_FIRST << bag->chunks) * bag->item);

@@ -40,7 +40,12 @@ typedef void *(*emq_alloc)(size_t bytes); /* NULL: there is no memory */
 
 void emq_bag_open(struct emq_bag *bag, size_t item, void *first);
 void emq_bag_close(struct emq_bag *bag, void (*release)(void *block));
-void *emq_bag_at(const struct emq_bag *bag, uint32_t number);
+void *emq_bag_far(const struct emq_bag *bag, uint32_t number);
+
+static inline void *emq_bag_at(const struct emq_bag *bag, uint32_t number) {
+    return number < EMQ_BAG_FIRST ? bag->chunk[0] + number * bag->item : emq_bag_far(bag, number);
+}
+
 void *emq_bag_find(const struct emq_bag *bag, struct emq_text name); /* the first of that name, or NULL */
 /* Sees to it that so many more items can be added without memory. False: there is none, and no item is lost. */
 bool emq_bag_reserve(struct emq_bag *bag, uint32_t more, emq_alloc alloc, void (*release)(void *));
