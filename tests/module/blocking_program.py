@@ -57,6 +57,8 @@ class _Worker:
     size: int
     is_parked_on_list: bool
     waits: bool = False
+    has_waited: bool = False
+    """Not if it had its answer at once, which it may have while others wait: for them, somebody else holds a token."""
 
 
 @dataclass(slots=True)
@@ -118,6 +120,7 @@ class Program:
         worker.waits = True
         self.order.append(worker)
         self._await_calm()
+        worker.has_waited = not worker.line.is_answered()
 
     def _await_calm(self) -> None:
         """Return when each of those who asked waits or has its answer."""
@@ -163,9 +166,9 @@ class Program:
         """Read all answers until there are none, and look whether anybody waits for what is there."""
         for _ in range(_ROUNDS_MAX):
             self.wire.ask("PING")
-            on_server = [worker for worker in self.order if not worker.is_parked_on_list]
+            on_server = [worker for worker in self.order if worker.has_waited and not worker.is_parked_on_list]
             answered = [worker for worker in self.order if worker.line.is_answered()]
-            first = [worker for worker in answered if not worker.is_parked_on_list]
+            first = [worker for worker in on_server if worker in answered]
             assert first == on_server[: len(first)], "somebody was answered before one who has waited longer"
             if not answered:
                 return self._check()
