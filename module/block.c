@@ -115,10 +115,20 @@ static bool is_nothing_there(RedisModuleCtx *ctx, RedisModuleString **keys) {
            !RedisModule_KeyExists(ctx, keys[TAKE_WAKE]);
 }
 
+/* Somebody who waits on may have cleared something, or met a key whose time is over. Servers that have no clock of the
+ * command's own do not tell replicas of that then, and fall over it when somebody is looked after again. They do tell
+ * them after a command of their own. */
+static int wait_on(RedisModuleCtx *ctx) {
+    if (RedisModule_CachedMicroseconds != NULL) return REDISMODULE_ERR;
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, "PING", "");
+    if (reply != NULL) RedisModule_FreeCallReply(reply);
+    return REDISMODULE_ERR;
+}
+
 /* The server calls it with the caller's own words and database. REDISMODULE_ERR: the caller waits on. */
 static int look_again(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct waiting *waiting = RedisModule_GetBlockedClientPrivateData(ctx);
-    if (is_nothing_there(ctx, argv + 1)) return REDISMODULE_ERR;
+    if (is_nothing_there(ctx, argv + 1)) return wait_on(ctx);
     struct emq_cmd cmd;
     struct take take;
     emq_begin(&cmd, ctx, waiting->spec, argv + 1, argc - 1);
@@ -129,7 +139,7 @@ static int look_again(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     bool is_answered = !emq_is_sound(&cmd) || !take_read(&take) || answer_again(&take);
     take_end(&take);
     emq_end(&cmd);
-    return is_answered ? REDISMODULE_OK : REDISMODULE_ERR;
+    return is_answered ? REDISMODULE_OK : wait_on(ctx);
 }
 
 static bool is_paused(struct emq_cmd *cmd) {

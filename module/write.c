@@ -189,6 +189,11 @@ void emq_decr(struct emq_cmd *cmd, struct emq_key *key, long long from) {
 
 void emq_delete(struct emq_cmd *cmd, struct emq_key *key) {
     if (key->open == NULL || RedisModule_KeyType(key->open) == REDISMODULE_KEYTYPE_EMPTY) return;
+    if (key->kind == EMQ_LIST) {
+        /* A handle that has read a list keeps its place there. Some servers fall over that when the list is deleted. */
+        RedisModule_CloseKey(key->open);
+        key->open = RedisModule_OpenKey(cmd->ctx, key->name, REDISMODULE_READ | REDISMODULE_WRITE);
+    }
     RedisModule_DeleteKey(key->open);
     RedisModule_Replicate(cmd->ctx, "DEL", "s", key->name);
     tell(cmd, key, REDISMODULE_NOTIFY_GENERIC, "del");

@@ -51,7 +51,7 @@ def _without_texts(reply: Reply) -> object:
     return ("error", reply.word) if isinstance(reply, ErrorReply) else reply
 
 
-_USERS = {"whole": ["~emq:{q}:*"], "part": ["~emq:{q}:[^g]*"], "stranger": ["~emq:{x}:*", "~{q}:*", "~x*"]}
+_USERS = {"whole": ["~emq:{q}:*"], "part": ["~emq:{q}:[a-z]*"], "stranger": ["~emq:{x}:*", "~{q}:*", "~x*"]}
 _ENCODINGS = {
     "hash-max-listpack-entries": (512, 512, 0, 3),
     "hash-max-listpack-value": (64, 64, 4),
@@ -70,6 +70,7 @@ class Fuzz:
         self.transitions = [t for t in TRANSITIONS if t.name in served]
         self.calls = self.compared = self.refused = self.starved = self.worlds = 0
         self.history: list[list[bytes]] = []
+        self.lets_fields_expire = wire.ask("COMMAND", "INFO", "HPEXPIRE") != [None]
         wire.ask("DEBUG", "SET-ACTIVE-EXPIRE", 0)
         for transition in self.transitions:
             wire.ask("SCRIPT", "LOAD", body_of(transition).text)
@@ -94,7 +95,8 @@ class Fuzz:
             self.wire.ask("CONFIG", "SET", name, rng.choice(sizes))
         seconds, micros = cast("list[bytes]", self.wire.ask("TIME"))
         self.worlds += 1
-        return world(rng, int(seconds) * 1000 + int(micros) // 1000)
+        commands = world(rng, int(seconds) * 1000 + int(micros) // 1000)
+        return [command for command in commands if self.lets_fields_expire or command[0] != b"HPEXPIRE"]
 
     def run_world(self, number: int) -> None:
         """Make the database of this number and try calls on it. Raises `Finding`."""
@@ -210,7 +212,8 @@ def main(new_fuzz: type[Fuzz] = Fuzz) -> int:
                     process.wait(20)
                     print(f"DEATH seed {options.seed} world {number}: {fuzz.history[-1]!r:.3000}\n   {gone!r}")
                     print((directory / "m" / "spoken").read_text(errors="replace")[:6000])
-                    print((directory / "m" / "log").read_text(errors="replace")[-6000:])
+                    log = (directory / "m" / "log").read_text(errors="replace")
+                    print(log[max(log.find("BUG REPORT START") - 200, 0) :][:6000])
                     return 1
                 if options.world is not None:
                     break

@@ -37,7 +37,19 @@ def fuzz_server(
         env["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1:abort_on_error=1"
         env["LD_PRELOAD"] = _preloaded(directory)
     command = [server_binary(), "--unixsocket", path, "--dir", str(directory), "--logfile", str(directory / "log")]
-    command += ["--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--bind", "127.0.0.1", *arguments]
+    command += [
+        "--crash-memcheck-enabled",
+        "no",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--enable-debug-command",
+        "yes",
+        "--bind",
+        "127.0.0.1",
+        *arguments,
+    ]
     with (directory / "spoken").open("wb") as spoken:
         process = subprocess.Popen(command, env=env, stdout=spoken, stderr=spoken)
     try:
