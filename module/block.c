@@ -116,11 +116,11 @@ static bool is_nothing_there(RedisModuleCtx *ctx, RedisModuleString **keys) {
 }
 
 /* Somebody who waits on may have cleared something, or met a key whose time is over. Servers that have no clock of the
- * command's own do not tell replicas of that then, and fall over it when somebody is looked after again. They do tell
- * them after a command of their own. */
+ * command's own do not tell replicas of that then, and fall over it when somebody is looked after again. They tell them
+ * after a command of their own, if that may be told. */
 static int wait_on(RedisModuleCtx *ctx) {
     if (RedisModule_CachedMicroseconds != NULL) return REDISMODULE_ERR;
-    RedisModuleCallReply *reply = RedisModule_Call(ctx, "PING", "");
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, "PING", "!");
     if (reply != NULL) RedisModule_FreeCallReply(reply);
     return REDISMODULE_ERR;
 }

@@ -147,7 +147,8 @@ bool emq_zscore(struct emq_key *key, RedisModuleString *member, double *score) {
 
 bool emq_is_member(struct emq_cmd *cmd, struct emq_key *key, RedisModuleString *member) {
     if (emq_length(key) == 0) return false;
-    RedisModuleCallReply *reply = RedisModule_Call(cmd->ctx, "SISMEMBER", "ss", key->name, member);
+    /* Replicated like each call of the module: on some servers one that is not takes along what waits to be told. */
+    RedisModuleCallReply *reply = RedisModule_Call(cmd->ctx, "SISMEMBER", "!ss", key->name, member);
     if (reply == NULL) return false;
     bool is =
         RedisModule_CallReplyType(reply) == REDISMODULE_REPLY_INTEGER && RedisModule_CallReplyInteger(reply) == 1;

@@ -20,7 +20,7 @@ static bool has_user(RedisModuleCtx *ctx) {
         return true;
     }
     errno = 0;
-    RedisModuleCallReply *reply = RedisModule_Call(ctx, "PING", "C");
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, "PING", "!C");
     bool has = reply != NULL || errno != ENOTSUP;
     if (reply != NULL) RedisModule_FreeCallReply(reply);
     return has;

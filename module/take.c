@@ -30,7 +30,7 @@ static RedisModuleString *id_in_order(struct take_stall *stall) {
 }
 
 static RedisModuleCallReply *ids_from(struct take_stall *stall, long long first, long long last) {
-    return RedisModule_Call(stall->take->cmd->ctx, "ZRANGE", "sll", stall->set->name, first, last);
+    return RedisModule_Call(stall->take->cmd->ctx, "ZRANGE", "!sll", stall->set->name, first, last);
 }
 
 static RedisModuleString *id_of_reply(struct take_stall *stall, RedisModuleCallReply *ids, long long place) {

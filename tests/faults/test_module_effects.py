@@ -5,13 +5,14 @@ compared by their digests after each. Then a server without the module is starte
 """
 
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
 from echomq.carriers.module import COMMANDS
 from echomq.keys import QueueKeys
 from echomq.records import Token
-from echomq.resp.reply import ErrorReply
+from echomq.resp.reply import ErrorReply, Reply
 from echomq.transitions.claim import claim
 from echomq.transitions.complete import complete
 from tests.contract.samples import SAMPLES
@@ -20,7 +21,8 @@ from tests.harness.case import Case
 from tests.harness.jobs import J1, J2, PARENT
 from tests.harness.module import ModuleBody
 from tests.harness.state import HOUR
-from tests.harness.wire import Wire
+from tests.harness.wire import Part, Wire
+from tests.module.waiters import Asked, await_blocked, blocked_clients
 from tests.servers import RealServer, built_module, valkey_server
 
 
@@ -40,6 +42,27 @@ def replica(primary: RealServer) -> Iterator[RealServer]:
             assert wire.ask("SET", "{emq}:joined", "1") == b"OK"
             assert wire.ask("WAIT", 1, 10_000) == 1
         yield server
+
+
+def test_what_is_cleared_away_while_a_caller_waits_on_is_gone_from_the_replica(
+    primary: RealServer, replica: RealServer
+) -> None:
+    """A stale entry and a ghost are nothing for who waits, and must not hold back what comes next."""
+    keys = QueueKeys("cleared")
+    stray: list[list[Part]] = [["RPUSH", keys.ring, "stale"], ["ZADD", keys.pending, 0, J1]]
+    with Wire(primary.unix_path) as wire, Wire(primary.unix_path) as waiter, Wire(replica.unix_path) as copy:
+        waiter.send([Asked(block_ms=60_000).words(keys)])
+        await_blocked(wire, 1)
+        for command in stray * 3:
+            assert wire.ask(*command) == 1
+            assert wire.ask("EXISTS", keys.ring, keys.pending) == 0
+        assert blocked_clients(wire) == 1
+        assert wire.ask("EMQ.ENQUEUE", keys.job(J2), keys.pending, keys.wake, J2, b"x") == 1
+        answer = cast("list[list[list[Reply]]]", waiter.receive())
+        assert answer[5][0][0] == bytes(J2)
+        assert wire.ask("SET", "{emq}:joined", "2") == b"OK"
+        assert wire.ask("WAIT", 1, 10_000) == 1
+        assert digest(copy) == digest(wire)
 
 
 @needs("field_ttl")

@@ -158,6 +158,23 @@ def test_too_few_are_refused(body: ModuleBody, sample: Sample) -> None:
     assert digest(body.wire) == before
 
 
+@pytest.mark.parametrize("block", [[], ["BLOCK", "1"]], ids=["at once", "waiting"])
+@pytest.mark.parametrize("state", ["stale", "damaged", "served"])
+def test_one_key_in_two_places_is_no_danger(body: ModuleBody, state: str, block: list[Part]) -> None:
+    """Here the ring, that is read by place and then deleted as the list of wake-ups."""
+    case = Case(body, KEYS)
+    seed = case.seed().pending(J1, group=b"red") if state == "served" else case.seed()
+    body.load(seed.state())
+    body.wire.ask("RPUSH", KEYS.ring, "stale")
+    if state == "damaged":
+        body.wire.ask("HSET", KEYS.group_active, "stale", "no number")
+    lists = [KEYS.ring, KEYS.pending, KEYS.active, KEYS.meta, KEYS.ring, KEYS.dead, KEYS.base]
+    for size in ("1", "100"):
+        reply = body.wire.ask("EMQ.TAKE", *lists, 60_000, size, "7", "me", 1000, *block)
+        assert isinstance(reply, list), reply
+    assert body.wire.ask("PING") == b"PONG"
+
+
 # --- odd ones ---------------------------------------------------------------------------------------------------------
 
 ODD = [b"\0", b"\r\n", b"-1", b"01", b"1.5", b"1e400", b"nan", b"9007199254740992", b"9223372036854775808", b"1" * 300]
