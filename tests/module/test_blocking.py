@@ -368,3 +368,10 @@ def test_the_worth_of_a_token_goes_on_to_those_who_are_parked_on_the_list(
         assert wire.ask("EMQ.ENQUEUE_MANY", keys.pending, keys.base, *batch) == [1] * 7
         assert [waiter.answer().ids for waiter in waiters] == [[job_number(0)], [job_number(1)]]
         assert [line.receive() for line in parked] == [[keys.wake, worth] for worth in (b"1", b"1", b"3")]
+
+
+def test_tokens_that_lie_there_for_nothing_go_with_the_answer(server: RealServer, wire: Wire, keys: QueueKeys) -> None:
+    with waiting(server, keys, ONE) as (waiter,):
+        wire.ask("LPUSH", keys.wake, 1, 1, 1)
+        assert waiter.answer().word == b"empty"
+        assert wire.ask("EXISTS", keys.wake) == 0

@@ -225,3 +225,14 @@ def test_a_counter_may_say_anything(body: ModuleBody, sample: Sample, field: str
         for key, entry in states[0].items():
             if b":job:" not in key:
                 assert entry == states[1][key], (text, replies)
+
+
+def test_a_list_that_is_named_for_two_keys_is_read_and_deleted_by_one_command(body: ModuleBody) -> None:
+    """The ring is left as it is, since its only lane is damaged; as the list of tokens it goes: nothing is there."""
+    ask, keys = body.wire.ask, KEYS
+    body.drop()
+    ask("SET", keys.lane("a"), "no set")
+    ask("RPUSH", keys.ring, "a")
+    lists = (keys.ring, keys.pending, keys.active, keys.meta, keys.ring, keys.dead, keys.base)
+    assert ask("EMQ.TAKE", *lists, 1000, 1) == [b"empty", 0, 0, 1000, [], []]
+    assert ask("EXISTS", keys.ring) == 0
