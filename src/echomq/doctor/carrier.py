@@ -8,7 +8,7 @@ from echomq.doctor.told import LoadedModule, Right, Told
 
 __all__ = ["COST", "blocking", "carrier"]
 
-COST: Final = "two to five times as much of its time"
+COST: Final = "two to seven times as much of its time"
 """What a step of a job costs the server by a script, against the command; docs/module.md has the figures."""
 
 

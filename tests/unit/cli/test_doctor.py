@@ -89,7 +89,7 @@ def test_a_server_without_the_module(real_server: RealServer) -> None:
     assert report["carrier"] == (
         "note",
         (
-            "Calls go by scripts, since the server has no module of echomq. All works; each step costs it two to five"
+            "Calls go by scripts, since the server has no module of echomq. All works; each step costs it two to seven"
             " times as much of its time."
         ),
     )

@@ -45,7 +45,7 @@ def test_all_goes_by_scripts() -> None:
     assert (found.level, found.says) == (
         Level.NOTE,
         (
-            "Calls go by scripts, since the server has no module of echomq. All works; each step costs it two to five"
+            "Calls go by scripts, since the server has no module of echomq. All works; each step costs it two to seven"
             " times as much of its time."
         ),
     )
